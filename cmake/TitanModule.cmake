@@ -1,4 +1,4 @@
-# titan_module(NAME [TORCH] SOURCES ... HEADERS ... [DEPENDS module ...] [LINK library ...] [TESTS ...] [LABELS ...])
+# titan_module(NAME [TORCH] SOURCES ... HEADERS ... [DEPENDS module ...] [LINK library ...] [TESTS ...])
 #   One static library titan::NAME, whose DEPENDS are the layering rule, and one test program titan_NAME_test.
 #   TORCH: the module sees LibTorch and shares the precompiled header.
 
@@ -15,7 +15,7 @@ function(titan_target_defaults target uses_torch)
 endfunction()
 
 function(titan_module name)
-  cmake_parse_arguments(M "TORCH" "" "SOURCES;HEADERS;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(M "TORCH" "" "SOURCES;HEADERS;DEPENDS;LINK;TESTS" ${ARGN})
   set(target titan_${name})
   add_library(${target} STATIC ${M_SOURCES})
   add_library(titan::${name} ALIAS ${target})
@@ -26,17 +26,24 @@ function(titan_module name)
   target_link_libraries(${target} PUBLIC ${M_DEPENDS} ${M_LINK})
   set(TITAN_ALL_MODULES ${TITAN_ALL_MODULES} ${target} CACHE INTERNAL "")
   if(M_TESTS)
-    titan_test(${target}_test TORCH ${M_TORCH} SOURCES ${M_TESTS} LINK titan::${name} ${M_TEST_LINK})
+    titan_test(${target}_test TORCH ${M_TORCH} SOURCES ${M_TESTS} LINK titan::${name})
   endif()
 endfunction()
 
-# A GoogleTest program that is one ctest. TORCH ON: links LibTorch. Whole archives, so that self-registering
-# components are there in tests as in the binary.
+# Links every titan module that TARGET uses as a whole archive, so that components which only register themselves
+# are there. Call after all modules that it uses are defined.
+function(titan_link_whole_modules target)
+  list(JOIN TITAN_ALL_MODULES "," modules)
+  set_target_properties(${target} PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${modules}")
+endfunction()
+
+# A GoogleTest program that is one ctest. TORCH ON: links LibTorch.
 function(titan_test target)
   cmake_parse_arguments(T "" "TORCH;TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${target} ${T_SOURCES})
   titan_target_defaults(${target} ${T_TORCH})
   target_link_libraries(${target} PRIVATE ${T_LINK} GTest::gtest GTest::gtest_main)
+  titan_link_whole_modules(${target})
   target_compile_definitions(${target} PRIVATE TITAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${target} COMMAND ${target})
   if(NOT T_LABELS)

@@ -92,6 +92,10 @@ TEST(Json, DuplicateMemberIsRefused) {
   EXPECT_NO_THROW((void)parse_json(R"({"a":{"b":1},"b":{"b":2}})", "x"));
 }
 
+TEST(Json, NumbersBeyondDoubleAreRefused) {
+  EXPECT_THROW((void)parse_json("[1e999]", "x"), FormatError);
+}
+
 TEST(Json, WrongTypeNamesExpectedAndGot) {
   const Json object = {{"n", "seven"}, {"x", nullptr}};
   EXPECT_EQ(

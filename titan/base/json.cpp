@@ -113,6 +113,8 @@ Json parse_json(std::string_view text, std::string_view what) {
         line,
         column,
         colon == std::string::npos ? message : message.substr(colon + 2));
+  } catch (const Json::exception& error) {  // a number beyond the range of double
+    fail<FormatError>("{}: not valid JSON: {}", what, error.what());
   } catch (const FormatError& error) {
     fail<FormatError>("{}: not valid JSON: {}", what, error.what());
   }

@@ -62,6 +62,7 @@ void write(Level level, std::string_view message) {
 void progress(std::string_view line) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) {
+    write(Level::kInfo, line);
     return;
   }
   State& s = state();

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "titan/nn/block.h"
+#include "titan/nn/linear.h"
+
+namespace titan::nn {
+
+struct FeedForwardConfig {
+  int64_t dim = 0;
+  int64_t hidden = 0;
+  Init init;
+  Init output_init;
+};
+
+// The channel mixer of a decoder layer. Implementations for published models keep the parameter
+// names gate.weight, up.weight [hidden, dim] and down.weight [dim, hidden].
+class FeedForward {
+ public:
+  using Config = FeedForwardConfig;
+  static constexpr std::string_view kKind = "feed_forward";
+  virtual ~FeedForward() = default;
+  // x [T, dim] -> [T, dim].
+  virtual Tensor forward(const Tensor& x, BlockContext& context) = 0;
+};
+
+// down(silu(gate x) * up x).
+[[nodiscard]] std::unique_ptr<FeedForward> make_swiglu_feed_forward(
+    const Scope& scope,
+    const FeedForwardConfig& config);
+
+}  // namespace titan::nn

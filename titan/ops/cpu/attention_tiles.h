@@ -1,0 +1,233 @@
+#pragma once
+// What attention's forward and backward kernels share: operand tiles for brgemm, cut out
+// of the strided rows of a head. Kernel-private: included only by files compiled per
+// instruction set.
+
+#include <cstdint>
+
+#include "titan/ops/cpu/brgemm.h"
+#include "titan/ops/cpu/scratch.h"
+#include "titan/ops/cpu/transpose.h"
+#include "titan/ops/cpu/vec.h"
+
+namespace titan::ops::cpu::TITAN_ISA_NAMESPACE {
+
+// The operand type of brgemm for tensors of type In: bf16 is widened where brgemm lacks
+// it.
+#if defined(__AVX512BF16__)
+template <class In>
+using TileOf = In;
+#else
+template <class In>
+using TileOf = float;
+#endif
+
+inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+inline constexpr int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+inline constexpr int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+// The contracted length that brgemm is given for `n` columns: bf16 takes pairs, and AMX
+// promises equal bits only up to 32 or at multiples of 32.
+template <class Tile>
+constexpr int64_t depth_of(int64_t n) {
+  return sizeof(Tile) == sizeof(float) ? n : round_up(n, n <= 32 ? 2 : 32);
+}
+
+// Added to leading dimensions so that rows do not fall into the same cache sets. In
+// floats.
+inline constexpr int64_t kSkew = 16;
+
+// The rows of one head in a [T, heads, width] tensor.
+template <class In>
+struct HeadRows {
+  const In* data;
+  int64_t stride;  // elements from row to row
+  int64_t rows;
+  int64_t width;
+};
+
+template <class In>
+F16 load_columns(const HeadRows<In>& from, int64_t row, int64_t column) {
+  const In* p = from.data + row * from.stride + column;
+  const int64_t left = from.width - column;
+  return left >= kLanes ? load(p) : load_first(p, static_cast<int>(left));
+}
+
+// A operand: row-major [rows, stride], zero-padded. REQUIRES: stride a multiple of 16.
+template <class Tile, class In>
+void copy_rows(const HeadRows<In>& from, Tile* to, int64_t stride, int64_t rows) {
+  const int64_t whole = from.width / kLanes * kLanes;
+  for (int64_t r = 0; r < rows; ++r) {
+    const bool inside = r < from.rows;
+    int64_t c = 0;
+    for (; inside && c < whole; c += kLanes) {
+      store(to + r * stride + c, load(from.data + r * from.stride + c));
+    }
+    for (; c < stride; c += kLanes) {
+      const bool partly = inside && c < from.width;
+      store(to + r * stride + c, partly ? load_columns(from, r, c) : splat(0));
+    }
+  }
+}
+
+// to[c, r] = from[r, c]: [columns, stride], zero-padded. A operand of either type, or B
+// operand of fp32. REQUIRES: rows a multiple of 16 and at most stride.
+template <class Tile, class In>
+void copy_transposed(
+    const HeadRows<In>& from, Tile* to, int64_t stride, int64_t columns, int64_t rows) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      F16 block[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i) {
+        const bool inside = r + i < from.rows && c < from.width;
+        block[i] = inside ? load_columns(from, r + i, c) : splat(0);
+      }
+      transpose16(block);
+      for (int64_t i = 0; i < smaller(kLanes, columns - c); ++i) {
+        store(to + (c + i) * stride + r, block[i]);
+      }
+    }
+  }
+}
+
+// B operand whose contracted dimension runs over the columns of `from` (K^T in Q K^T).
+template <class In>
+void pack_columns(
+    const HeadRows<In>& from, float* to, int64_t stride, int64_t depth, int64_t rows) {
+  copy_transposed(from, to, stride, depth, rows);
+}
+
+// B operand whose contracted dimension runs over the rows of `from` (V in P V).
+template <class In>
+void pack_rows(const HeadRows<In>& from, float* to, int64_t stride, int64_t rows) {
+  copy_rows(from, to, stride, rows);
+}
+
+inline void store_two(float* p, F16 a, F16 b) {
+  store(p, a);
+  store(p + kLanes, b);
+}
+
+#if defined(__AVX512BF16__)
+
+inline void store_two(Bf16* p, F16 a, F16 b) {
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b.v, a.v)));
+}
+
+// a0 b0 a1 b1 ...: the order in which brgemm reads two rows of a bf16 B operand.
+inline __m512i interleave(__m512i a_then_b) {
+  const __m512i order = _mm512_set_epi16(
+      31,
+      15,
+      30,
+      14,
+      29,
+      13,
+      28,
+      12,
+      27,
+      11,
+      26,
+      10,
+      25,
+      9,
+      24,
+      8,  //
+      23,
+      7,
+      22,
+      6,
+      21,
+      5,
+      20,
+      4,
+      19,
+      3,
+      18,
+      2,
+      17,
+      1,
+      16,
+      0);
+  return _mm512_permutexvar_epi16(order, a_then_b);
+}
+
+// Pairs of columns are moved as 32-bit units.
+inline void pack_columns(
+    const HeadRows<Bf16>& from, Bf16* to, int64_t stride, int64_t depth, int64_t rows) {
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    for (int64_t c = 0; c < depth; c += 2 * kLanes) {
+      const int64_t left = smaller(from.width - c, 2 * kLanes);
+      const auto mask = static_cast<__mmask32>(left <= 0 ? 0 : ~0U >> (32 - left));
+      F16 block[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i) {
+        const Bf16* p = from.data + (r + i) * from.stride + c;
+        const __mmask32 inside = r + i < from.rows ? mask : 0;
+        block[i].v = _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(inside, p));
+      }
+      transpose16(block);
+      for (int64_t i = 0; i < smaller(kLanes, (depth - c) / 2); ++i) {
+        _mm512_storeu_ps(to + (c + 2 * i) * stride + 2 * r, block[i].v);
+      }
+    }
+  }
+}
+
+inline __m256i load_bits(const HeadRows<Bf16>& from, int64_t row, int64_t column) {
+  const Bf16* p = from.data + row * from.stride + column;
+  if (row < from.rows && column + kLanes <= from.width) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  const int64_t left = row < from.rows ? larger(0, from.width - column) : 0;
+  return _mm256_maskz_loadu_epi16(first_lanes(static_cast<int>(left)), p);
+}
+
+// REQUIRES: rows even.
+inline void pack_rows(
+    const HeadRows<Bf16>& from, Bf16* to, int64_t stride, int64_t rows) {
+  for (int64_t r = 0; r < rows; r += 2) {
+    for (int64_t c = 0; c < stride; c += kLanes) {
+      const __m512i pair = _mm512_inserti64x4(
+          _mm512_castsi256_si512(load_bits(from, r, c)), load_bits(from, r + 1, c), 1);
+      _mm512_storeu_si512(to + r * stride + 2 * c, interleave(pair));
+    }
+  }
+}
+
+#endif
+
+// 2^x, as exact as the tile that takes it needs.
+template <class Tile>
+F16 exp2_for(F16 x) {
+  return sizeof(Tile) == sizeof(float) ? exp2(x) : exp2_for_bf16(x);
+}
+
+// Hands out aligned pieces of one buffer. Made with a null base it only measures.
+class Carver {
+ public:
+  explicit Carver(void* base) : base_(reinterpret_cast<uintptr_t>(base)) {}
+
+  template <class T>
+  T* take(int64_t count) {
+    constexpr size_t kLine = 64;
+    const uintptr_t piece = base_ + size_;
+    size_ += (static_cast<size_t>(count) * sizeof(T) + kLine - 1) / kLine * kLine;
+    return reinterpret_cast<T*>(piece);
+  }
+
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  uintptr_t base_;
+  size_t size_ = 0;
+};
+
+}  // namespace titan::ops::cpu::TITAN_ISA_NAMESPACE

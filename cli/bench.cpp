@@ -1,3 +1,5 @@
+#include "titan/train/bench.h"
+
 #include <chrono>
 #include <memory>
 
@@ -14,7 +16,6 @@
 #include "titan/ops/cpu/isa.h"
 #include "titan/optim/adamw.h"
 #include "titan/optim/clip.h"
-#include "titan/train/bench.h"
 
 namespace titan::cli {
 namespace {
@@ -40,9 +41,13 @@ void run_bench(const BenchArguments& arguments) {
   fmt::print("{:<34} {:>12.3f}\n", "step, s (median)", result.step_seconds);
   fmt::print("{:<34} {:>12.3f}\n", "  forward and backward, s", result.gradient_seconds);
   fmt::print("{:<34} {:>12.3f}\n", "  norm and update, s", result.update_seconds);
-  fmt::print("{:<34} {:>12.1f}\n", "matmul peak measured, GFLOP/s", result.peak_flops / 1e9);
+  fmt::print(
+      "{:<34} {:>12.1f}\n", "matmul peak measured, GFLOP/s", result.peak_flops / 1e9);
   fmt::print("{:<34} {:>12.1f}\n", "MFU against it, %", 100 * result.mfu);
-  fmt::print("{:<34} {:>12.0f}\n", "peak RSS, MB", static_cast<double>(result.peak_rss_bytes) / 1e6);
+  fmt::print(
+      "{:<34} {:>12.0f}\n",
+      "peak RSS, MB",
+      static_cast<double>(result.peak_rss_bytes) / 1e6);
   fmt::print("{:<34} {:>12.3f}\n", "loss of the last step", result.loss);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The subcommands of the titan binary, one file each. Every add_* function adds its subcommand to
-// `app`; the subcommand's callback does the work and throws on failure.
+
+// The subcommands of the titan binary, one file each. Every add_* function adds its
+// subcommand to `app`; the subcommand's callback does the work and throws on failure.
 
 namespace CLI {
 class App;

@@ -20,7 +20,8 @@ struct ConfigArguments {
 
 void print_difference(const train::TrainConfig& config, const std::string& other) {
   const auto theirs = config::recipes<train::TrainConfig>().at(other).make();
-  for (const auto& difference : config::diff(config::dump(theirs), config::dump(config))) {
+  for (const auto& difference :
+       config::diff(config::dump(theirs), config::dump(config))) {
     fmt::print("{}\n", config::describe(difference));
   }
 }
@@ -44,7 +45,8 @@ void print_config(const ConfigArguments& arguments) {
 }  // namespace
 
 void add_config(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("config", "print the resolved config of a recipe");
+  CLI::App* command =
+      app.add_subcommand("config", "print the resolved config of a recipe");
   auto arguments = std::make_shared<ConfigArguments>();
   arguments->recipe.add_to(*command);
   command->add_option("--diff", arguments->other, "print what differs from this recipe");

@@ -49,13 +49,16 @@ void run_export(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("export", "a run or checkpoint as a model folder");
+  CLI::App* command =
+      app.add_subcommand("export", "a run or checkpoint as a model folder");
   auto arguments = std::make_shared<ExportArguments>();
   command->add_option("SRC", arguments->source, "run folder, checkpoint or model folder")
       ->required();
-  command->add_option("DST", arguments->destination, "the folder that is made")->required();
+  command->add_option("DST", arguments->destination, "the folder that is made")
+      ->required();
   command->add_option("--format", arguments->format, "hf");
-  command->add_option("--dtype", arguments->dtype, "of the tensors: bf16 (the default) or fp32");
+  command->add_option(
+      "--dtype", arguments->dtype, "of the tensors: bf16 (the default) or fp32");
   command->callback([arguments] { run_export(*arguments); });
 }
 

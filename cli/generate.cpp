@@ -48,14 +48,17 @@ void add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "continue a prompt");
   auto arguments = std::make_shared<GenerateArguments>();
   generate::SamplingConfig& sampling = arguments->options.sampling;
-  command->add_option("MODEL", arguments->model, "model folder, run, checkpoint or GGUF file")
+  command
+      ->add_option(
+          "MODEL", arguments->model, "model folder, run, checkpoint or GGUF file")
       ->required();
   command->add_option("--prompt", arguments->prompt, "text to continue")->required();
   command->add_option("--max-tokens", arguments->options.max_tokens, "new tokens at most")
       ->check(CLI::PositiveNumber);
   command->add_option("--temperature", sampling.temperature, "0 (the default) is greedy");
   command->add_option("--top-k", sampling.top_k, "draw from the k most probable; 0: all");
-  command->add_option("--top-p", sampling.top_p, "draw from the fewest with this probability");
+  command->add_option(
+      "--top-p", sampling.top_p, "draw from the fewest with this probability");
   command->add_option("--seed", sampling.seed, "of the draws");
   command->add_option("--dtype", arguments->dtype, "fp32 or bf16 (the default)");
   command->callback([arguments] { run_generate(*arguments); });

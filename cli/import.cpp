@@ -21,7 +21,8 @@ struct ImportArguments {
 void run_import(const ImportArguments& arguments) {
   if (fs::path(arguments.source).extension() != ".gguf") {
     fail<InputError>(
-        "{}: expected a .gguf file (a Hugging Face folder needs no import)", arguments.source);
+        "{}: expected a .gguf file (a Hugging Face folder needs no import)",
+        arguments.source);
   }
   checkpoint::GgufModel model =
       checkpoint::open_gguf_model(arguments.source, dtype_argument(arguments.dtype));
@@ -44,11 +45,14 @@ void run_import(const ImportArguments& arguments) {
 }  // namespace
 
 void add_import(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("import", "a GGUF file as a Hugging Face folder");
+  CLI::App* command =
+      app.add_subcommand("import", "a GGUF file as a Hugging Face folder");
   auto arguments = std::make_shared<ImportArguments>();
   command->add_option("SRC", arguments->source, "a .gguf file")->required();
-  command->add_option("DST", arguments->destination, "the folder that is made")->required();
-  command->add_option("--dtype", arguments->dtype, "of the tensors: bf16 (the default) or fp32");
+  command->add_option("DST", arguments->destination, "the folder that is made")
+      ->required();
+  command->add_option(
+      "--dtype", arguments->dtype, "of the tensors: bf16 (the default) or fp32");
   command->callback([arguments] { run_import(*arguments); });
 }
 

@@ -31,7 +31,8 @@ void print_models() {
         "{}: {} ({})\n", name, family.description, fmt::join(family.architectures, ", "));
     for (const models::Size& size : family.sizes) {
       const models::CausalLm model(size.config, {});
-      fmt::print("  {:<10} {:>17} parameters\n", size.name, model.parameters().num_parameters());
+      fmt::print(
+          "  {:<10} {:>17} parameters\n", size.name, model.parameters().num_parameters());
     }
   }
 }
@@ -40,7 +41,8 @@ void print_models() {
 
 void add_listings(CLI::App& app) {
   app.add_subcommand("recipes", "list the registered recipes")->callback(print_recipes);
-  app.add_subcommand("overrides", "list the registered overrides")->callback(print_overrides);
+  app.add_subcommand("overrides", "list the registered overrides")
+      ->callback(print_overrides);
   app.add_subcommand("models", "list the model families and their sizes")
       ->callback(print_models);
 }

@@ -12,6 +12,10 @@
 #include "titan/config/plugin.h"
 #include "titan/config/registration.h"
 
+// Read by jemalloc at start: a training step frees and takes the same memory again and
+// again, so freed pages stay with the process.
+extern "C" const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
+
 namespace titan::cli {
 namespace {
 

@@ -14,7 +14,8 @@ at::ScalarType dtype_argument(const std::string& name) {
   fail<InputError>("--dtype: expected fp32 or bf16, got {}", name);
 }
 
-text::GgufTokenizerMetadata tokenizer_metadata(const checkpoint::GgufTokenizer& tokenizer) {
+text::GgufTokenizerMetadata tokenizer_metadata(
+    const checkpoint::GgufTokenizer& tokenizer) {
   const auto id = [](const std::optional<int64_t>& value) {
     return value ? std::optional<int32_t>(static_cast<int32_t>(*value)) : std::nullopt;
   };
@@ -36,7 +37,8 @@ text::GgufTokenizerMetadata tokenizer_metadata(const checkpoint::GgufTokenizer& 
 text::Tokenizer tokenizer_of(const models::OpenedModel& opened) {
   if (opened.gguf_tokenizer) {
     throw InputError(
-        "a GGUF file's tokenizer is read at import; run `titan import FILE FOLDER` and use the "
+        "a GGUF file's tokenizer is read at import; run `titan import FILE FOLDER` and "
+        "use the "
         "folder");
   }
   text::Tokenizer tokenizer = text::Tokenizer::from_folder(opened.files);

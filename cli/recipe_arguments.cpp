@@ -36,7 +36,8 @@ std::string RecipeArguments::text() const {
     text += " --config " + file;
   }
   for (const std::string& override_text : overrides) {
-    const bool quote = override_text.find_first_of(" *?[]{}\"'$&;|<>()") != std::string::npos;
+    const bool quote =
+        override_text.find_first_of(" *?[]{}\"'$&;|<>()") != std::string::npos;
     text += quote ? " '" + override_text + "'" : " " + override_text;
   }
   return text;

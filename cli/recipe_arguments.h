@@ -18,8 +18,8 @@ struct RecipeArguments {
   std::vector<std::string> files;
 
   void add_to(CLI::App& command);
-  // The recipe's config with the files' settings and then the overrides applied; ConfigError
-  // lists every problem. The default run folder is outputs/RECIPE.
+  // The recipe's config with the files' settings and then the overrides applied;
+  // ConfigError lists every problem. The default run folder is outputs/RECIPE.
   [[nodiscard]] train::TrainConfig resolve() const;
   // The arguments as the user would type them again.
   [[nodiscard]] std::string text() const;

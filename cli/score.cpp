@@ -16,7 +16,6 @@ namespace {
 
 using at::Tensor;
 
-
 struct ScoreArguments {
   std::string model;
   std::string tokens;
@@ -29,7 +28,8 @@ struct ScoreArguments {
 // {"documents": [[ids], ...]}
 std::vector<std::vector<int64_t>> read_documents(const std::string& path, int64_t vocab) {
   const Json json = read_json_file(path);
-  if (!json.is_object() || !json.contains("documents") || !json.at("documents").is_array()) {
+  if (!json.is_object() || !json.contains("documents") ||
+      !json.at("documents").is_array()) {
     fail<FormatError>("{}: documents: expected a list of lists of token ids", path);
   }
   std::vector<std::vector<int64_t>> documents;
@@ -42,7 +42,8 @@ std::vector<std::vector<int64_t>> read_documents(const std::string& path, int64_
     }
     for (const int64_t id : documents.back()) {
       if (id < 0 || id >= vocab) {
-        fail<FormatError>("{}: token id {} is not below the vocabulary's {}", where, id, vocab);
+        fail<FormatError>(
+            "{}: token id {} is not below the vocabulary's {}", where, id, vocab);
       }
     }
   }
@@ -67,8 +68,7 @@ struct Pack {
 };
 
 std::vector<Pack> make_packs(
-    const std::vector<std::vector<int64_t>>& documents,
-    bool together) {
+    const std::vector<std::vector<int64_t>>& documents, bool together) {
   std::vector<Pack> packs;
   for (const auto& document : documents) {
     if (packs.empty() || !together) {
@@ -87,8 +87,9 @@ int64_t count_targets(const std::vector<std::vector<int64_t>>& documents) {
   return count;
 }
 
-// Adds logits.i and logprobs.i of the pack's documents; the sum of all log-probabilities. With a
-// scale other than 0, the gradient of scale times that sum is added to the model's.
+// Adds logits.i and logprobs.i of the pack's documents; the sum of all log-probabilities.
+// With a scale other than 0, the gradient of scale times that sum is added to the
+// model's.
 double score_pack(
     models::CausalLm& model,
     const Pack& pack,
@@ -109,7 +110,8 @@ double score_pack(
   }
   double sum = 0;
   for (const ops::SequenceSpan& span : sequence.spans) {
-    const Tensor own = logprobs.detach().narrow(0, span.query_begin, span.query_length - 1);
+    const Tensor own =
+        logprobs.detach().narrow(0, span.query_begin, span.query_length - 1);
     results.push_back(
         {fmt::format("logits.{}", document),
          logits.narrow(0, span.query_begin, span.query_length)});
@@ -128,7 +130,8 @@ void run_score(const ScoreArguments& arguments) {
   const auto documents = read_documents(arguments.tokens, model.facts().vocab);
   const int64_t num_targets = count_targets(documents);
   if (num_targets == 0) {
-    fail<FormatError>("{}: no document has two tokens, so there is no loss", arguments.tokens);
+    fail<FormatError>(
+        "{}: no document has two tokens, so there is no loss", arguments.tokens);
   }
   const double gradient_scale =
       arguments.gradients ? -1.0 / static_cast<double>(num_targets) : 0.0;
@@ -143,28 +146,37 @@ void run_score(const ScoreArguments& arguments) {
     for (const auto& weight :
          models::family_of(model.config()).weight_names(model.config())) {
       results.push_back(
-          {"grad." + weight.hugging_face, model.parameters().find(weight.native)->gradient()});
+          {"grad." + weight.hugging_face,
+           model.parameters().find(weight.native)->gradient()});
     }
   }
   checkpoint::write_safetensors(arguments.out, results);
-  fmt::print("loss {} over {} targets of {} documents\n", exact_number(loss), num_targets,
-             documents.size());
+  fmt::print(
+      "loss {} over {} targets of {} documents\n",
+      exact_number(loss),
+      num_targets,
+      documents.size());
 }
 
 }  // namespace
 
 void add_score(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("score", "logits, log-probabilities, loss and gradients of documents");
+  CLI::App* command = app.add_subcommand(
+      "score", "logits, log-probabilities, loss and gradients of documents");
   auto arguments = std::make_shared<ScoreArguments>();
-  command->add_option("MODEL", arguments->model, "model folder, run, checkpoint or GGUF file")
+  command
+      ->add_option(
+          "MODEL", arguments->model, "model folder, run, checkpoint or GGUF file")
       ->required();
-  command->add_option("--tokens", arguments->tokens, "JSON: {\"documents\": [[ids], ...]}")
+  command
+      ->add_option("--tokens", arguments->tokens, "JSON: {\"documents\": [[ids], ...]}")
       ->required();
-  command->add_option("--out", arguments->out, "safetensors file for the results")->required();
+  command->add_option("--out", arguments->out, "safetensors file for the results")
+      ->required();
   command->add_option("--dtype", arguments->dtype, "fp32 (the default) or bf16");
   command->add_flag("--gradients", arguments->gradients, "also the loss's gradients");
-  command->add_flag("--packed", arguments->packed, "all documents in one pack: the same bits");
+  command->add_flag(
+      "--packed", arguments->packed, "all documents in one pack: the same bits");
   command->callback([arguments] { run_score(*arguments); });
 }
 

@@ -1,4 +1,5 @@
-// Tiny models that train in seconds on the bundled corpus: for trying the platform and for tests.
+// Tiny models that train in seconds on the bundled corpus: for trying the platform and
+// for tests.
 
 #include "recipes/assets.h"
 #include "titan/config/recipe.h"
@@ -23,18 +24,19 @@ train::TrainConfig debug(config::AnyConfig architecture) {
            .dtype = train::Dtype::kBf16},
       .optimizer = {.lr = 8e-4},
       .schedule = {.warmup_steps = 2, .decay_ratio = 0.8},
-      .validation = {.every = 50, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
+      .validation = {
+          .every = 50, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
 }
 
 const config::RegisterRecipe<train::TrainConfig> kLlama3Debug(
-    "llama3_debug",
-    "6 M parameter Llama 3 on the bundled corpus",
-    [] { return debug(models::llama3_size("debug")); });
+    "llama3_debug", "6 M parameter Llama 3 on the bundled corpus", [] {
+      return debug(models::llama3_size("debug"));
+    });
 
 const config::RegisterRecipe<train::TrainConfig> kQwen3Debug(
-    "qwen3_debug",
-    "6 M parameter Qwen3 on the bundled corpus",
-    [] { return debug(models::qwen3_size("debug")); });
+    "qwen3_debug", "6 M parameter Qwen3 on the bundled corpus", [] {
+      return debug(models::qwen3_size("debug"));
+    });
 
 }  // namespace
 }  // namespace titan::recipes

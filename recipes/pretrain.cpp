@@ -1,5 +1,5 @@
-// One full-size pre-training recipe for each published size of each dense family. The data are
-// the user's: set data.sources and data.tokenizer.
+// One full-size pre-training recipe for each published size of each dense family. The
+// data are the user's: set data.sources and data.tokenizer.
 
 #include <array>
 #include <string>

@@ -29,7 +29,9 @@ TEST(Recipes, EveryRecipePassesItsChecksAndItsModelAssembles) {
 
 TEST(Recipes, BundledFilesAreThere) {
   for (const char* name :
-       {"corpus/train.jsonl", "corpus/validation.jsonl", "tokenizers/debug/tokenizer.json"}) {
+       {"corpus/train.jsonl",
+        "corpus/validation.jsonl",
+        "tokenizers/debug/tokenizer.json"}) {
     EXPECT_TRUE(fs::exists(asset(name))) << name;
   }
 }

@@ -5,8 +5,8 @@
 namespace titan::recipes {
 namespace {
 
-// Full fine-tuning of an imported SmolLM2-135M, 4 x 512 tokens a step; model.path names the
-// folder that `titan import` made.
+// Full fine-tuning of an imported SmolLM2-135M, 4 x 512 tokens a step; model.path names
+// the folder that `titan import` made.
 train::TrainConfig smollm2_finetune() {
   return {
       .model = {.path = "outputs/smollm2", .architecture = {}},
@@ -19,7 +19,8 @@ train::TrainConfig smollm2_finetune() {
       .optimizer = {.lr = 5e-5, .weight_decay = 0.01},
       .schedule = {.warmup_steps = 5},
       .checkpoint = {.every = 20},
-      .validation = {.every = 20, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
+      .validation = {
+          .every = 20, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
 }
 
 const config::RegisterRecipe<train::TrainConfig> kSmolLm2(

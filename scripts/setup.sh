@@ -9,7 +9,7 @@ torch_version=2.15.0
 # The CUDA runtime and profiler libraries that libtorch_cpu.so is linked with; versions as torch pins them.
 wheels=("torch==$torch_version" "nvidia-cuda-runtime==13.2.86" "nvidia-cuda-cupti==13.2.86")
 packages=(build-essential pkg-config cmake ninja-build ccache mold clang-format python3 python3-pip ca-certificates
-  nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libicu-dev libfmt-dev libgtest-dev libbenchmark-dev)
+  nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libicu-dev libfmt-dev libjemalloc-dev libgtest-dev libbenchmark-dev)
 
 step() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }

@@ -1,7 +1,8 @@
-// An example plug-in: replaces the feed-forward layer of chosen decoder layers by one with a
-// squared ReLU gate (Primer, So et al. 2021), computed by its own kernel.
+// An example plug-in: replaces the feed-forward layer of chosen decoder layers by one
+// with a squared ReLU gate (Primer, So et al. 2021), computed by its own kernel.
 //
-//   titan train llama3_debug --plugin reglu2_plugin.so 'overrides=["layers.0.ffn=reglu2"]'
+//   titan train llama3_debug --plugin reglu2_plugin.so
+//   'overrides=["layers.0.ffn=reglu2"]'
 //
 // The parameters keep the standard names, so checkpoints and exports work unchanged.
 
@@ -23,8 +24,8 @@ using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Calls body(i) for every element, in parallel. Each element stands alone, so results do not
-// depend on the number of rows or threads.
+// Calls body(i) for every element, in parallel. Each element stands alone, so results do
+// not depend on the number of rows or threads.
 template <class Body>
 void for_each_element(int64_t count, const Body& body) {
   constexpr int64_t kGrain = 16384;
@@ -79,15 +80,18 @@ struct Reglu2Function : torch::autograd::Function<Reglu2Function> {
     const variable_list saved = context->get_saved_variables();
     const Tensor dy = gradients[0].contiguous();
     return dy.scalar_type() == at::kBFloat16
-        ? reglu2_gradient<at::BFloat16>(saved[0], saved[1], dy)
-        : reglu2_gradient<float>(saved[0], saved[1], dy);
+               ? reglu2_gradient<at::BFloat16>(saved[0], saved[1], dy)
+               : reglu2_gradient<float>(saved[0], saved[1], dy);
   }
 };
 
 class Reglu2FeedForward final : public titan::nn::FeedForward {
  public:
   Reglu2FeedForward(const titan::nn::Scope& scope, const titan::nn::FeedForwardConfig& c)
-      : gate_(scope.child("gate"), {.in = c.dim, .out = c.hidden, .init = c.init}, "ffn.gate"),
+      : gate_(
+            scope.child("gate"),
+            {.in = c.dim, .out = c.hidden, .init = c.init},
+            "ffn.gate"),
         up_(scope.child("up"), {.in = c.dim, .out = c.hidden, .init = c.init}, "ffn.up"),
         down_(
             scope.child("down"),
@@ -96,7 +100,8 @@ class Reglu2FeedForward final : public titan::nn::FeedForward {
 
   Tensor forward(const Tensor& x, titan::nn::BlockContext& context) override {
     return down_.forward(
-        Reglu2Function::apply(gate_.forward(x, context), up_.forward(x, context)), context);
+        Reglu2Function::apply(gate_.forward(x, context), up_.forward(x, context)),
+        context);
   }
 
  private:

@@ -1,13 +1,12 @@
 #include "tests/cli/process.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "titan/base/files.h"
 
@@ -23,10 +22,10 @@ std::string shell_quote(const std::string& text) {
 
 ProcessResult run_shell(const std::string& command) {
   static std::atomic<int> counter = 0;
-  const std::string base = (std::filesystem::temp_directory_path() /
-                            ("titan-process-" + std::to_string(::getpid()) + "-" +
-                             std::to_string(counter++)))
-                               .string();
+  const std::string base =
+      (std::filesystem::temp_directory_path() /
+       ("titan-process-" + std::to_string(::getpid()) + "-" + std::to_string(counter++)))
+          .string();
   const std::string line = "{ " + command + "\n} >" + base + ".out 2>" + base + ".err";
   const int code = std::system(line.c_str());
   ProcessResult result{
@@ -38,7 +37,8 @@ ProcessResult run_shell(const std::string& command) {
   return result;
 }
 
-ProcessResult run_titan(const std::vector<std::string>& arguments, const std::string& folder) {
+ProcessResult run_titan(
+    const std::vector<std::string>& arguments, const std::string& folder) {
   std::string command = folder.empty() ? "" : "cd " + shell_quote(folder) + " && ";
   command += TITAN_BINARY;
   for (const std::string& argument : arguments) {

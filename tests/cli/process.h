@@ -1,8 +1,7 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace titan::test {
@@ -18,8 +17,7 @@ struct ProcessResult {
 
 // Runs the titan binary with shell-quoted arguments, in `folder` (empty: here).
 [[nodiscard]] ProcessResult run_titan(
-    const std::vector<std::string>& arguments,
-    const std::string& folder = "");
+    const std::vector<std::string>& arguments, const std::string& folder = "");
 
 // Starts the titan binary in the background, its output thrown away; its process id.
 [[nodiscard]] pid_t start_titan(const std::vector<std::string>& arguments);

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "titan/base/error.h"
@@ -11,31 +13,95 @@
 namespace titan {
 namespace {
 
-// nlohmann's callback parser sees each key; one set of names a nesting level finds
-// repeats.
-class DuplicateCheck {
+// Builds the value from the parser's events. Members are appended without a search, since
+// a Json object finds a member by a walk from the first one, which a vocabulary of
+// 100,000 tokens turns into minutes; a set of names for each open object finds repeats.
+class Builder : public nlohmann::json_sax<Json> {
  public:
-  bool operator()(int, Json::parse_event_t event, Json& parsed) {
-    switch (event) {
-      case Json::parse_event_t::object_start:
-        names_.emplace_back();
-        break;
-      case Json::parse_event_t::object_end:
-        names_.pop_back();
-        break;
-      case Json::parse_event_t::key:
-        if (!names_.back().insert(parsed.get<std::string>()).second) {
-          fail<FormatError>("member \"{}\" occurs twice", parsed.get<std::string>());
-        }
-        break;
-      default:
-        break;
+  explicit Builder(std::string_view what) : what_(what) {}
+
+  bool null() override { return add(nullptr); }
+
+  bool boolean(bool value) override { return add(value); }
+
+  bool number_integer(number_integer_t value) override { return add(value); }
+
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+
+  bool string(string_t& value) override { return add(std::move(value)); }
+
+  bool binary(binary_t&) override { return false; }
+
+  bool start_object(size_t) override { return open({Json::object(), {}, {}}); }
+
+  bool end_object() override { return close(); }
+
+  bool start_array(size_t) override { return open({Json::array(), {}, {}}); }
+
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    Level& level = open_.back();
+    if (!level.names.insert(name).second) {
+      fail<FormatError>("{}: not valid JSON: member \"{}\" occurs twice", what_, name);
+    }
+    level.key = std::move(name);
+    return true;
+  }
+
+  bool parse_error(
+      size_t byte,
+      const std::string&,
+      const nlohmann::detail::exception& error) override {
+    byte_ = byte;
+    error_ = error.what();
+    return false;
+  }
+
+  // Where and why parsing ended, when it failed.
+  [[nodiscard]] size_t error_byte() const { return byte_; }
+
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  [[nodiscard]] Json take() { return std::move(root_); }
+
+ private:
+  struct Level {
+    Json value;
+    std::string key;
+    std::unordered_set<std::string> names;
+  };
+
+  bool open(Level level) {
+    open_.push_back(std::move(level));
+    return true;
+  }
+
+  bool close() {
+    Json value = std::move(open_.back().value);
+    open_.pop_back();
+    return add(std::move(value));
+  }
+
+  bool add(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (Level& level = open_.back(); level.value.is_object()) {
+      level.value.get_ref<Json::object_t&>().emplace_back(
+          std::move(level.key), std::move(value));
+    } else {
+      level.value.push_back(std::move(value));
     }
     return true;
   }
 
- private:
-  std::vector<std::set<std::string>> names_;
+  std::string_view what_;
+  size_t byte_ = 0;
+  std::string error_;
+  std::vector<Level> open_;
+  Json root_;
 };
 
 template <class T>
@@ -92,32 +158,28 @@ T convert(const Json& value, std::string_view key, std::string_view what) {
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view what) {
-  try {
-    return Json::parse(text, DuplicateCheck());
-  } catch (const Json::parse_error& error) {
-    const size_t end = std::min<size_t>(error.byte, text.size());
-    size_t line = 1;
-    size_t column = 1;
-    for (size_t i = 0; i + 1 < end; ++i) {
-      ++column;
-      if (text[i] == '\n') {
-        ++line;
-        column = 1;
-      }
-    }
-    const std::string message = error.what();
-    const size_t colon = message.rfind(": ");
-    fail<FormatError>(
-        "{}:{}:{}: not valid JSON: {}",
-        what,
-        line,
-        column,
-        colon == std::string::npos ? message : message.substr(colon + 2));
-  } catch (const Json::exception& error) {  // a number beyond the range of double
-    fail<FormatError>("{}: not valid JSON: {}", what, error.what());
-  } catch (const FormatError& error) {
-    fail<FormatError>("{}: not valid JSON: {}", what, error.what());
+  Builder builder(what);
+  if (Json::sax_parse(text, &builder)) {
+    return builder.take();
   }
+  const size_t end = std::min(builder.error_byte(), text.size());
+  size_t line = 1;
+  size_t column = 1;
+  for (size_t i = 0; i + 1 < end; ++i) {
+    ++column;
+    if (text[i] == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+  const std::string& reason = builder.error();
+  const size_t colon = reason.rfind(": ");
+  fail<FormatError>(
+      "{}:{}:{}: not valid JSON: {}",
+      what,
+      line,
+      column,
+      colon == std::string::npos ? reason : reason.substr(colon + 2));
 }
 
 Json read_json_file(const std::filesystem::path& path) {

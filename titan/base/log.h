@@ -18,7 +18,8 @@ void set_prefix(std::string_view prefix);
 // Writes one whole line; clears a progress line that stands on the terminal.
 void write(Level level, std::string_view message);
 
-// A line that the next one replaces; an ordinary line where standard error is no terminal.
+// A line that the next one replaces; an ordinary line where standard error is no
+// terminal.
 void progress(std::string_view line);
 
 template <class... Args>

@@ -1,19 +1,17 @@
 #pragma once
-// JSON files with very many members (an index of 100,000 tensors): members are kept
-// sorted by name, so a look-up does not walk the whole object as it does in Json.
-
-#include <string>
-
-#include <nlohmann/json.hpp>
+// JSON with very many members (an index of 100,000 tensors): members are kept sorted by
+// name, so a look-up does not walk the whole object as it does in Json.
 
 #include "titan/base/files.h"
+#include "titan/base/json.h"
 
 namespace titan::checkpoint {
 
 using LargeJson = nlohmann::json;
 
-// Throws InputError where the file cannot be read, FormatError where it is not JSON or a
-// member occurs twice in one object.
-[[nodiscard]] LargeJson read_large_json(const fs::path& path);
+// Reads a file with the checks and errors of read_json_file.
+[[nodiscard]] inline LargeJson read_large_json(const fs::path& path) {
+  return read_json_file(path);
+}
 
 }  // namespace titan::checkpoint

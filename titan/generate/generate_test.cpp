@@ -1,9 +1,8 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 
 #include "titan/base/error.h"
 #include "titan/generate/generator.h"
@@ -68,7 +67,8 @@ TEST(Sampler, TheDrawDependsOnSeedAndPositionOnly) {
   EXPECT_EQ(sample(kLogits, config, 4).token, sample(kLogits, config, 4).token);
   int changed = 0;
   for (int i = 0; i < 50; ++i) {
-    changed += sample(kLogits, config, i).token != sample(kLogits, config, i + 1000).token;
+    changed +=
+        sample(kLogits, config, i).token != sample(kLogits, config, i + 1000).token;
   }
   EXPECT_GT(changed, 5);
 }
@@ -108,15 +108,14 @@ TEST_P(GeneratorTest, GreedyStepsEqualTheFullForward) {
 TEST_P(GeneratorTest, CachedLogitsHaveTheBitsOfTheFullForward) {
   const auto length = static_cast<int64_t>(prompt_.size());
   const at::Tensor tokens = at::tensor(at::IntArrayRef(prompt_), at::kLong);
-  const at::Tensor whole =
-      model_->logits(tokens, ops::SequenceContext::packed({length}));
+  const at::Tensor whole = model_->logits(tokens, ops::SequenceContext::packed({length}));
   for (const int64_t split : {1, 4, 8}) {
     nn::KvCache cache = model_->make_cache(length);
     const at::Tensor first = model_->logits(
         tokens.narrow(0, 0, split), ops::SequenceContext::packed({split}), &cache);
     const ops::SequenceContext rest{{{0, length - split, split, 0}}};
-    const at::Tensor second =
-        model_->logits(tokens.narrow(0, split, length - split).contiguous(), rest, &cache);
+    const at::Tensor second = model_->logits(
+        tokens.narrow(0, split, length - split).contiguous(), rest, &cache);
     EXPECT_TRUE(at::equal(at::cat({first, second}), whole)) << split;
   }
 }
@@ -137,7 +136,8 @@ TEST_P(GeneratorTest, StopsAtAnEndTokenAndRefusesBadPrompts) {
       (void)generate(*model_, prompt_, {.max_tokens = 56}, [](int64_t) {}), InputError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, GeneratorTest, testing::Values(at::kFloat, at::kBFloat16));
+INSTANTIATE_TEST_SUITE_P(
+    Dtypes, GeneratorTest, testing::Values(at::kFloat, at::kBFloat16));
 
 }  // namespace
 }  // namespace titan::generate

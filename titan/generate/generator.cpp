@@ -32,7 +32,8 @@ void check_prompt(
   }
 }
 
-// Logits of the last of `tokens`, which stand at `position` and behind of the only sequence.
+// Logits of the last of `tokens`, which stand at `position` and behind of the only
+// sequence.
 at::Tensor next_logits(
     models::CausalLm& model,
     const std::vector<int64_t>& tokens,

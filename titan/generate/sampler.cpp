@@ -39,7 +39,8 @@ Sample greedy(std::span<const float> logits) {
 
 }  // namespace
 
-Sample sample(std::span<const float> logits, const SamplingConfig& config, int64_t position) {
+Sample sample(
+    std::span<const float> logits, const SamplingConfig& config, int64_t position) {
   if (config.temperature == 0) {
     return greedy(logits);
   }
@@ -67,10 +68,9 @@ Sample sample(std::span<const float> logits, const SamplingConfig& config, int64
     candidates.resize(std::max<size_t>(count, 1));
     total = kept;
   }
-  const double wanted =
-      Rng(static_cast<uint64_t>(config.seed), "sample")
-          .uniform_at(static_cast<uint64_t>(position)) *
-      total;
+  const double wanted = Rng(static_cast<uint64_t>(config.seed), "sample")
+                            .uniform_at(static_cast<uint64_t>(position)) *
+                        total;
   double passed = 0;
   const Candidate* chosen = &candidates.back();
   for (const Candidate& candidate : candidates) {

@@ -8,8 +8,9 @@ namespace titan::generate {
 // How the next token is drawn. temperature 0 is greedy: the first of the largest logits.
 struct SamplingConfig {
   double temperature = 0;
-  int64_t top_k = 0;   // 0: all tokens
-  double top_p = 1;    // the smallest set of tokens whose probabilities sum to at least this
+  int64_t top_k = 0;  // 0: all tokens
+  double top_p =
+      1;  // the smallest set of tokens whose probabilities sum to at least this
   int64_t seed = 0;
 
   template <class Self, class Visit>
@@ -24,7 +25,8 @@ struct SamplingConfig {
   static void check(const SamplingConfig& self, Problems& problems) {
     problems.expect(self.temperature >= 0, "temperature", ">= 0", self.temperature);
     problems.expect(self.top_k >= 0, "top_k", ">= 0", self.top_k);
-    problems.expect(self.top_p > 0 && self.top_p <= 1, "top_p", "within 0 and 1", self.top_p);
+    problems.expect(
+        self.top_p > 0 && self.top_p <= 1, "top_p", "within 0 and 1", self.top_p);
   }
 };
 
@@ -33,13 +35,11 @@ struct Sample {
   float logprob = 0;  // under the distribution that it was drawn from
 };
 
-// Draws a token from logits [V]: divided by the temperature, cut to the top_k most probable, then
-// to the top_p most probable of those, renormalised. The random number depends on (seed,
-// position) only, so a request gives the same tokens alone and in any batch. Ties are ordered by
-// token id.
+// Draws a token from logits [V]: divided by the temperature, cut to the top_k most
+// probable, then to the top_p most probable of those, renormalised. The random number
+// depends on (seed, position) only, so a request gives the same tokens alone and in any
+// batch. Ties are ordered by token id.
 [[nodiscard]] Sample sample(
-    std::span<const float> logits,
-    const SamplingConfig& config,
-    int64_t position);
+    std::span<const float> logits, const SamplingConfig& config, int64_t position);
 
 }  // namespace titan::generate

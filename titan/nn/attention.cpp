@@ -65,9 +65,7 @@ class GroupedQueryAttention final : public Attention {
  private:
   // Writes the step's new rows behind the rows that each sequence has in the cache.
   static void append(
-      const ops::SequenceContext& sequence,
-      const Tensor& rows,
-      const Tensor& cache) {
+      const ops::SequenceContext& sequence, const Tensor& rows, const Tensor& cache) {
     for (const ops::SequenceSpan& span : sequence.spans) {
       cache.narrow(0, span.key_begin + span.position, span.query_length)
           .copy_(rows.narrow(0, span.query_begin, span.query_length));
@@ -82,8 +80,7 @@ class GroupedQueryAttention final : public Attention {
 }  // namespace
 
 std::unique_ptr<Attention> make_grouped_query_attention(
-    const Scope& scope,
-    const AttentionConfig& config) {
+    const Scope& scope, const AttentionConfig& config) {
   return std::make_unique<GroupedQueryAttention>(scope, config);
 }
 

@@ -14,7 +14,8 @@ struct AttentionConfig {
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
-  bool qk_norm = false;  // RMSNorm of every query and key head before the rotary embedding
+  bool qk_norm =
+      false;  // RMSNorm of every query and key head before the rotary embedding
   double norm_eps = 1e-5;
   int64_t layer = 0;  // index into the KV cache
   Init init;
@@ -33,7 +34,6 @@ class Attention {
 
 // Grouped-query attention (Ainslie et al. 2023) with half-split rotary embedding.
 [[nodiscard]] std::unique_ptr<Attention> make_grouped_query_attention(
-    const Scope& scope,
-    const AttentionConfig& config);
+    const Scope& scope, const AttentionConfig& config);
 
 }  // namespace titan::nn

@@ -11,14 +11,15 @@ namespace titan::nn {
 
 using at::Tensor;
 
-// Keys and values of earlier tokens, one pair of tensors a layer; SequenceSpan::key_begin and
-// position say which rows belong to which sequence. Kept in the compute dtype, so cached and
-// recomputed rows have the same bits.
+// Keys and values of earlier tokens, one pair of tensors a layer; SequenceSpan::key_begin
+// and position say which rows belong to which sequence. Kept in the compute dtype, so
+// cached and recomputed rows have the same bits.
 struct KvCache {
   struct Layer {
     Tensor key;    // [rows, G, D]
     Tensor value;  // [rows, G, Dv]
   };
+
   std::vector<Layer> layers;
 };
 
@@ -28,7 +29,8 @@ struct Rotary {
   Tensor sine;
 };
 
-// Shared by all blocks of one step; nothing in it is differentiable. Outlives the backward pass.
+// Shared by all blocks of one step; nothing in it is differentiable. Outlives the
+// backward pass.
 struct StepContext {
   ops::SequenceContext sequence;
   Tensor targets;  // int64 [T]; undefined where no loss is computed

@@ -9,9 +9,7 @@ namespace titan::nn {
 namespace {
 
 ops::Weight head_weight(
-    const Scope& scope,
-    const HeadBlock::Config& config,
-    const ops::Weight* tied) {
+    const Scope& scope, const HeadBlock::Config& config, const ops::Weight* tied) {
   if (tied == nullptr) {
     return scope.parameter("weight", {config.vocab, config.dim}, config.init);
   }
@@ -26,17 +24,19 @@ Tensor EmbeddingBlock::forward(const Tensor& tokens, BlockContext& context) {
 }
 
 DecoderBlock::DecoderBlock(const Scope& scope, const Config& config)
-    : attention_norm_(scope.child("attention_norm"), config.attention.dim, config.norm_eps),
+    : attention_norm_(
+          scope.child("attention_norm"), config.attention.dim, config.norm_eps),
       attention_(scope.make<Attention>(
           "attention", config.attention, make_grouped_query_attention)),
       feed_forward_norm_(scope.child("ffn_norm"), config.attention.dim, config.norm_eps),
-      feed_forward_(
-          scope.make<FeedForward>("ffn", config.feed_forward, make_swiglu_feed_forward)) {}
+      feed_forward_(scope.make<FeedForward>(
+          "ffn", config.feed_forward, make_swiglu_feed_forward)) {}
 
 Tensor DecoderBlock::forward(const Tensor& x, BlockContext& context) {
   const Tensor mixed =
       x + attention_->forward(attention_norm_.forward(x, context), context);
-  return mixed + feed_forward_->forward(feed_forward_norm_.forward(mixed, context), context);
+  return mixed +
+         feed_forward_->forward(feed_forward_norm_.forward(mixed, context), context);
 }
 
 HeadBlock::HeadBlock(const Scope& scope, const Config& config, const ops::Weight* tied)

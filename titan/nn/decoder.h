@@ -15,6 +15,7 @@ class EmbeddingBlock final : public Block {
       : weight_(scope.parameter("weight", {vocab, dim}, init)) {}
 
   Tensor forward(const Tensor& tokens, BlockContext& context) override;
+
   [[nodiscard]] const ops::Weight& weight() const { return weight_; }
 
  private:
@@ -29,6 +30,7 @@ class DecoderBlock final : public Block {
     FeedForwardConfig feed_forward;
     double norm_eps = 1e-5;
   };
+
   DecoderBlock(const Scope& scope, const Config& config);
 
   Tensor forward(const Tensor& x, BlockContext& context) override;
@@ -49,6 +51,7 @@ class HeadBlock final : public Block {
     double norm_eps = 1e-5;
     Init init;
   };
+
   // With `tied`, the head's weight is that parameter of an earlier block.
   HeadBlock(const Scope& scope, const Config& config, const ops::Weight* tied);
 

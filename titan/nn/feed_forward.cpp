@@ -8,7 +8,10 @@ namespace {
 class SwigluFeedForward final : public FeedForward {
  public:
   SwigluFeedForward(const Scope& scope, const FeedForwardConfig& c)
-      : gate_(scope.child("gate"), {.in = c.dim, .out = c.hidden, .init = c.init}, "ffn.gate"),
+      : gate_(
+            scope.child("gate"),
+            {.in = c.dim, .out = c.hidden, .init = c.init},
+            "ffn.gate"),
         up_(scope.child("up"), {.in = c.dim, .out = c.hidden, .init = c.init}, "ffn.up"),
         down_(
             scope.child("down"),
@@ -27,8 +30,7 @@ class SwigluFeedForward final : public FeedForward {
 }  // namespace
 
 std::unique_ptr<FeedForward> make_swiglu_feed_forward(
-    const Scope& scope,
-    const FeedForwardConfig& config) {
+    const Scope& scope, const FeedForwardConfig& config) {
   return std::make_unique<SwigluFeedForward>(scope, config);
 }
 

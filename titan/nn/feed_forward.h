@@ -14,8 +14,8 @@ struct FeedForwardConfig {
   Init output_init;
 };
 
-// The channel mixer of a decoder layer. Implementations for published models keep the parameter
-// names gate.weight, up.weight [hidden, dim] and down.weight [dim, hidden].
+// The channel mixer of a decoder layer. Implementations for published models keep the
+// parameter names gate.weight, up.weight [hidden, dim] and down.weight [dim, hidden].
 class FeedForward {
  public:
   using Config = FeedForwardConfig;
@@ -27,7 +27,6 @@ class FeedForward {
 
 // down(silu(gate x) * up x).
 [[nodiscard]] std::unique_ptr<FeedForward> make_swiglu_feed_forward(
-    const Scope& scope,
-    const FeedForwardConfig& config);
+    const Scope& scope, const FeedForwardConfig& config);
 
 }  // namespace titan::nn

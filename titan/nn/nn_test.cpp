@@ -1,8 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 
 #include "titan/nn/decoder.h"
 #include "titan/nn/override.h"
@@ -57,9 +56,9 @@ class Doubling final : public FeedForward {
 };
 
 const RegisterOverride<FeedForward> kDoubling(
-    "test_doubling",
-    "x + x",
-    [](const Scope&, const FeedForwardConfig&) { return std::make_unique<Doubling>(); });
+    "test_doubling", "x + x", [](const Scope&, const FeedForwardConfig&) {
+      return std::make_unique<Doubling>();
+    });
 
 const RegisterOverride<Attention> kAttention(
     "test_attention",
@@ -106,19 +105,24 @@ TEST(Override, ConflictsAreErrors) {
       "layers.0.ffn");
   EXPECT_EQ(
       refusal({"layers.1.ffn=test_doubling", "layers.1.ffn.inner=test_doubling"}),
-      "overrides: layers.1.ffn.inner=test_doubling claims layers.1.ffn.inner, which is inside "
+      "overrides: layers.1.ffn.inner=test_doubling claims layers.1.ffn.inner, which is "
+      "inside "
       "layers.1.ffn claimed by layers.1.ffn=test_doubling");
 }
 
 TEST(Override, EveryProblemIsReported) {
   const std::string message = refusal(
-      {"layers.0.ffn", "layers.9.ffn=test_doubling", "layers.0.ffn=test_attention", "*=nothing"});
+      {"layers.0.ffn",
+       "layers.9.ffn=test_doubling",
+       "layers.0.ffn=test_attention",
+       "*=nothing"});
   EXPECT_EQ(
       message,
       "overrides: expected glob=name, got \"layers.0.ffn\"\n"
       "overrides: layers.9.ffn=test_doubling: no node matches \"layers.9.ffn\"; nearest: "
       "layers.0.ffn\n"
-      "overrides: layers.0.ffn=test_attention: \"test_attention\" replaces attention nodes, but "
+      "overrides: layers.0.ffn=test_attention: \"test_attention\" replaces attention "
+      "nodes, but "
       "\"layers.0.ffn\" matches none of that kind\n"
       "overrides: *=nothing: no override called \"nothing\"; registered: test_attention, "
       "test_doubling");

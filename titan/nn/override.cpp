@@ -79,8 +79,7 @@ Registry<OverrideEntry>& overrides() {
 }
 
 OverrideMap resolve_overrides(
-    const std::vector<std::string>& claims,
-    const std::vector<NodeInfo>& nodes) {
+    const std::vector<std::string>& claims, const std::vector<NodeInfo>& nodes) {
   std::vector<std::string> problems;
   std::vector<Claim> all;
   for (const std::string& text : claims) {

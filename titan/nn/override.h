@@ -1,6 +1,6 @@
 #pragma once
-// Implementation overrides: `layers.*.ffn=relu2` replaces the nodes whose path matches the glob
-// by what the factory `relu2` builds, without touching the model.
+// Implementation overrides: `layers.*.ffn=relu2` replaces the nodes whose path matches
+// the glob by what the factory `relu2` builds, without touching the model.
 
 #include <string>
 #include <vector>
@@ -29,12 +29,11 @@ struct RegisterOverride {
   }
 };
 
-// Resolves `glob=name` claims against the nodes of the original tree, before any is replaced.
-// ConfigError lists every problem, one a line: not of that form, unknown name, a glob that
-// matches nothing, a matching node of another kind, two claims on one node, a claim below a
-// node that is itself claimed.
+// Resolves `glob=name` claims against the nodes of the original tree, before any is
+// replaced. ConfigError lists every problem, one a line: not of that form, unknown name,
+// a glob that matches nothing, a matching node of another kind, two claims on one node, a
+// claim below a node that is itself claimed.
 [[nodiscard]] OverrideMap resolve_overrides(
-    const std::vector<std::string>& claims,
-    const std::vector<NodeInfo>& nodes);
+    const std::vector<std::string>& claims, const std::vector<NodeInfo>& nodes);
 
 }  // namespace titan::nn

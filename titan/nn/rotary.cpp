@@ -54,9 +54,10 @@ RotaryTable::RotaryTable(const RotaryConfig& config, int64_t head_dim) {
                                     : 0.1 * std::log(config.factor) + 1);
   }
   for (int64_t i = 0; i < half; ++i) {
-    double frequency = 1.0 / std::pow(
-                                 config.theta,
-                                 static_cast<double>(2 * i) / static_cast<double>(head_dim));
+    double frequency =
+        1.0 /
+        std::pow(
+            config.theta, static_cast<double>(2 * i) / static_cast<double>(head_dim));
     if (config.scaling == RotaryScaling::kLlama3) {
       frequency = llama3_frequency(frequency, config);
     } else if (config.scaling == RotaryScaling::kYarn) {
@@ -72,7 +73,8 @@ RotaryTable::RotaryTable(const RotaryConfig& config, int64_t head_dim) {
 Rotary RotaryTable::at(const Tensor& positions) const {
   const int64_t tokens = positions.numel();
   const auto half = static_cast<int64_t>(frequencies_.size());
-  Rotary rotary{at::empty({tokens, half}, at::kFloat), at::empty({tokens, half}, at::kFloat)};
+  Rotary rotary{
+      at::empty({tokens, half}, at::kFloat), at::empty({tokens, half}, at::kFloat)};
   const auto* position = positions.const_data_ptr<int64_t>();
   auto* cosine = rotary.cosine.mutable_data_ptr<float>();
   auto* sine = rotary.sine.mutable_data_ptr<float>();

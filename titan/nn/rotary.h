@@ -36,29 +36,38 @@ struct RotaryConfig {
     visit("theta", self.theta, "base of the frequencies");
     visit("scaling", self.scaling, "how frequencies change for longer contexts");
     visit("factor", self.factor, "context extension (llama3, yarn)");
-    visit("original_context", self.original_context, "context before the extension, tokens");
+    visit(
+        "original_context",
+        self.original_context,
+        "context before the extension, tokens");
     visit("low_frequency_factor", self.low_frequency_factor, "llama3: lower bound");
     visit("high_frequency_factor", self.high_frequency_factor, "llama3: upper bound");
     visit("beta_fast", self.beta_fast, "yarn: rotations above which nothing is scaled");
     visit("beta_slow", self.beta_slow, "yarn: rotations below which all is scaled");
     visit("attention_factor", self.attention_factor, "yarn: 0 = 0.1 ln(factor) + 1");
-    visit("truncate", self.truncate, "yarn: round the correction range to whole dimensions");
+    visit(
+        "truncate",
+        self.truncate,
+        "yarn: round the correction range to whole dimensions");
   }
 };
 
 // Angles of one head dimension. Immutable.
 //   default: f_i = theta^(-2i/D)
-//   llama3: wavelengths above original/low are divided by factor, those below original/high
+//   llama3: wavelengths above original/low are divided by factor, those below
+//   original/high
 //     kept, the band between blended linearly (Llama 3.1).
-//   yarn: interpolation and extrapolation blended over a range of dimensions (Peng et al. 2023).
-// Frequencies and angles are rounded to fp32 as in Hugging Face's implementations, on which the
-// released weights were trained.
+//   yarn: interpolation and extrapolation blended over a range of dimensions (Peng et al.
+//   2023).
+// Frequencies and angles are rounded to fp32 as in Hugging Face's implementations, on
+// which the released weights were trained.
 class RotaryTable {
  public:
   RotaryTable(const RotaryConfig& config, int64_t head_dim);
 
   // positions int64 [T] -> cosine and sine fp32 [T, D/2], times the attention factor.
   [[nodiscard]] Rotary at(const Tensor& positions) const;
+
   [[nodiscard]] const std::vector<float>& frequencies() const { return frequencies_; }
 
  private:

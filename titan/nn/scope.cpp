@@ -19,9 +19,7 @@ Scope Scope::block(std::string_view name) const {
 }
 
 ops::Weight Scope::parameter(
-    std::string_view name,
-    const std::vector<int64_t>& shape,
-    Init init) const {
+    std::string_view name, const std::vector<int64_t>& shape, Init init) const {
   TORCH_INTERNAL_ASSERT(block_ >= 0, path_, ": a parameter outside of every block");
   ops::Weight weight = assembly_->sink.declare(
       block_,

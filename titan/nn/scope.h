@@ -1,7 +1,8 @@
 #pragma once
-// Where a module stands while a model is being assembled: its path in the module tree, the block
-// that its parameters belong to, and the overrides that may replace it. Assembly declares
-// parameters but allocates none, so building a model of any size is cheap.
+// Where a module stands while a model is being assembled: its path in the module tree,
+// the block that its parameters belong to, and the overrides that may replace it.
+// Assembly declares parameters but allocates none, so building a model of any size is
+// cheap.
 
 #include <any>
 #include <functional>
@@ -14,16 +15,20 @@
 
 namespace titan::nn {
 
-// How a parameter starts when it is not loaded. The values of a parameter depend only on the
-// run's seed and its name, so they are the same in every parallel layout.
+// How a parameter starts when it is not loaded. The values of a parameter depend only on
+// the run's seed and its name, so they are the same in every parallel layout.
 struct Init {
   enum class Kind { kZeros, kOnes, kNormal };
   Kind kind = Kind::kZeros;
   double standard_deviation = 0;
 
   static Init zeros() { return {Kind::kZeros, 0}; }
+
   static Init ones() { return {Kind::kOnes, 0}; }
-  static Init normal(double standard_deviation) { return {Kind::kNormal, standard_deviation}; }
+
+  static Init normal(double standard_deviation) {
+    return {Kind::kNormal, standard_deviation};
+  }
 };
 
 struct ParameterSpec {
@@ -46,7 +51,8 @@ struct NodeInfo {
   std::string kind;
 };
 
-// An implementation that can replace nodes of one kind; see RegisterOverride in override.h.
+// An implementation that can replace nodes of one kind; see RegisterOverride in
+// override.h.
 struct OverrideEntry {
   std::string kind;
   std::string description;
@@ -63,7 +69,8 @@ struct Assembly {
 
   struct Block {
     std::string name;
-    std::vector<ops::Weight> weights;  // declared by the block, or shared with an earlier one
+    std::vector<ops::Weight>
+        weights;  // declared by the block, or shared with an earlier one
   };
 
   ParameterSink& sink;
@@ -84,17 +91,16 @@ class Scope {
   explicit Scope(Assembly& assembly) : assembly_(&assembly) {}
 
   [[nodiscard]] Scope child(std::string_view name) const;
-  // A child whose parameters form a new block: the unit that is gathered, run, replayed and
-  // reduced together.
+  // A child whose parameters form a new block: the unit that is gathered, run, replayed
+  // and reduced together.
   [[nodiscard]] Scope block(std::string_view name) const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // Declares a parameter `path.name` of this scope's block. REQUIRES: the scope is in a block.
+  // Declares a parameter `path.name` of this scope's block. REQUIRES: the scope is in a
+  // block.
   [[nodiscard]] ops::Weight parameter(
-      std::string_view name,
-      const std::vector<int64_t>& shape,
-      Init init) const;
+      std::string_view name, const std::vector<int64_t>& shape, Init init) const;
   // States that this block also uses a parameter of an earlier block (tied weights).
   void share(const ops::Weight& weight) const;
 
@@ -108,8 +114,8 @@ class Scope {
     const Scope node = child(name);
     const OverrideEntry* claimed = node.enter(Node::kKind);
     return claimed == nullptr
-        ? standard(node, config)
-        : std::any_cast<const Factory<Node>&>(claimed->factory)(node, config);
+               ? standard(node, config)
+               : std::any_cast<const Factory<Node>&>(claimed->factory)(node, config);
   }
 
  private:

@@ -16,9 +16,9 @@ struct AdamWArgs {
   double gradient_scale = 1;  // multiplies the gradient first (clipping)
 };
 
-// One AdamW update (Loshchilov and Hutter 2019) in one pass over flat fp32 tensors of equal
-// length: p -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * p). The result of an element
-// depends on that element alone.
+// One AdamW update (Loshchilov and Hutter 2019) in one pass over flat fp32 tensors of
+// equal length: p -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * p). The result of
+// an element depends on that element alone.
 void adamw_step(
     const AdamWArgs& args,
     Tensor parameter,
@@ -34,8 +34,8 @@ void adamw_step_plain(
     Tensor first_moment,
     Tensor second_moment);
 
-// Sum of squares of a contiguous fp32 tensor, in double, in blocks of a fixed length added in
-// order: independent of the number of threads. NaN and infinities come through.
+// Sum of squares of a contiguous fp32 tensor, in double, in blocks of a fixed length
+// added in order: independent of the number of threads. NaN and infinities come through.
 double sum_of_squares(const Tensor& x);
 
 }  // namespace titan::ops

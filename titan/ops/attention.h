@@ -1,8 +1,8 @@
 #pragma once
-// Softmax attention, causal within each sequence. Keys are walked in fixed blocks from the
-// sequence's position 0 (online softmax, Milakov and Gimelshein 2018; FlashAttention, Dao et al.
-// 2022), so a row has the same bits alone, packed, in any chunking of its prompt, and decoded
-// token by token over a cache.
+// Softmax attention, causal within each sequence. Keys are walked in fixed blocks from
+// the sequence's position 0 (online softmax, Milakov and Gimelshein 2018; FlashAttention,
+// Dao et al. 2022), so a row has the same bits alone, packed, in any chunking of its
+// prompt, and decoded token by token over a cache.
 
 #include <string_view>
 
@@ -17,11 +17,11 @@ struct AttentionInputs {
   Tensor value;  // [S, G, Dv]
 };
 
-// softmax(scale * q k^T) v over the keys of the row's own sequence up to its own position;
-// returns [T, H, Dv]. Differentiable in all inputs when every span starts at position 0 and
-// key rows are the step's own rows (SequenceContext::packed); otherwise forward only.
-// `name` is the region's name for named rematerialisation (kept: output and log-sum-exp).
-// REQUIRES: context outlives the backward pass.
+// softmax(scale * q k^T) v over the keys of the row's own sequence up to its own
+// position; returns [T, H, Dv]. Differentiable in all inputs when every span starts at
+// position 0 and key rows are the step's own rows (SequenceContext::packed); otherwise
+// forward only. `name` is the region's name for named rematerialisation (kept: output and
+// log-sum-exp). REQUIRES: context outlives the backward pass.
 Tensor attention(
     const AttentionInputs& inputs,
     const SequenceContext& sequence,
@@ -31,8 +31,6 @@ Tensor attention(
 
 // Oracle from library calls, one sequence at a time. Differentiable.
 Tensor attention_plain(
-    const AttentionInputs& inputs,
-    const SequenceContext& sequence,
-    double scale);
+    const AttentionInputs& inputs, const SequenceContext& sequence, double scale);
 
 }  // namespace titan::ops

@@ -1,7 +1,8 @@
 #pragma once
-// What a block runner lends to the ops of one block: where deferred weight gradients go, and
-// which results are kept for the replay of the block. Captured by each op at forward (never
-// looked up through thread-local state in backward, which may run on another thread).
+// What a block runner lends to the ops of one block: where deferred weight gradients go,
+// and which results are kept for the replay of the block. Captured by each op at forward
+// (never looked up through thread-local state in backward, which may run on another
+// thread).
 
 #include <deque>
 #include <functional>
@@ -21,8 +22,10 @@ using at::Tensor;
 class WgradQueue {
  public:
   void push(std::function<void()> task) { tasks_.push_back(std::move(task)); }
+
   // Runs and drops the tasks in the order they were pushed.
   void run();
+
   [[nodiscard]] size_t size() const { return tasks_.size(); }
 
  private:
@@ -35,6 +38,7 @@ class RematFrame {
   enum class Phase { kOff, kRecord, kReplay };
 
   RematFrame() = default;
+
   // `saved` holds globs over region names, e.g. "attention.core".
   explicit RematFrame(std::vector<std::string> saved) : saved_(std::move(saved)) {}
 
@@ -44,7 +48,8 @@ class RematFrame {
   [[nodiscard]] bool replays(std::string_view name) const;
 
   void put(std::string_view name, std::vector<Tensor> results);
-  // The results that were put; REQUIRES: the replay takes the same names in the same order.
+  // The results that were put; REQUIRES: the replay takes the same names in the same
+  // order.
   [[nodiscard]] std::vector<Tensor> take(std::string_view name);
   // Bytes held between record and replay.
   [[nodiscard]] int64_t held_bytes() const;

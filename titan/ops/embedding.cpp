@@ -77,7 +77,7 @@ struct EmbeddingFunction : torch::autograd::Function<EmbeddingFunction> {
       OpContext* context) {
     ctx->save_for_backward({tokens});
     save_weight(ctx, handle, context);
-    return handle.value().index_select(0, tokens);
+    return handle.rows(tokens);
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {

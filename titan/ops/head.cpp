@@ -39,7 +39,7 @@ struct TargetRows {
 };
 
 Tensor run_backward(
-    const cpu::HeadRows& rows,
+    const cpu::ScoredRows& rows,
     const Tensor& log_sum_exp,
     const Tensor& grad,
     const WeightHandle& handle,
@@ -60,8 +60,7 @@ Tensor run_backward(
       log_sum_exp,
       grad,
       handle.packed(PackKind::kForward),
-      want_dx ? handle.packed(PackKind::kBackward) : Tensor(),
-      handle.value().size(0)};
+      want_dx ? handle.packed(PackKind::kBackward) : Tensor()};
   return cpu::head_backward(args, view);
 }
 
@@ -74,7 +73,8 @@ struct TargetLogprobsFunction : torch::autograd::Function<TargetLogprobsFunction
       const WeightHandle& handle,
       OpContext* context) {
     const TargetRows rows(targets);
-    const cpu::HeadRows scored{rows.select(x), rows.select(targets).contiguous()};
+    const cpu::ScoredRows scored{
+        rows.select(x), rows.select(targets).contiguous(), stub.size(0)};
     cpu::RowScores scores{
         at::empty({0}, x.options().dtype(at::kFloat)),
         at::empty({0}, x.options().dtype(at::kFloat))};
@@ -86,10 +86,11 @@ struct TargetLogprobsFunction : torch::autograd::Function<TargetLogprobsFunction
           stub.size(0),
           "), got ",
           least.item<int64_t>() < 0 ? least.item<int64_t>() : most.item<int64_t>());
-      scores = cpu::score_rows(scored, handle.packed(PackKind::kForward), stub.size(0));
+      scores = cpu::score_rows(scored, handle.packed(PackKind::kForward));
     }
     ctx->save_for_backward({x, targets, scores.log_sum_exp});
     save_weight(ctx, handle, context);
+    ctx->saved_data["vocabulary"] = stub.size(0);
     return rows.spread(scores.logprob, x.size(0));
   }
 
@@ -98,7 +99,10 @@ struct TargetLogprobsFunction : torch::autograd::Function<TargetLogprobsFunction
     const SavedWeight weight = saved_weight(ctx);
     const WeightHandle handle = weight.handle;
     const TargetRows rows(saved[1]);
-    const cpu::HeadRows scored{rows.select(saved[0]), rows.select(saved[1]).contiguous()};
+    const cpu::ScoredRows scored{
+        rows.select(saved[0]),
+        rows.select(saved[1]).contiguous(),
+        ctx->saved_data["vocabulary"].toInt()};
     const Tensor log_sum_exp = saved[2];
     const Tensor grad = rows.select(grads[0]).contiguous();
 

@@ -1,7 +1,7 @@
 #pragma once
-// How the flat run of tokens [T] of one step belongs together. Only the attention core looks
-// at it. Packed (training, scoring): every document of the pack attends to itself. Cached
-// (generation): each sequence's new tokens attend to its KV cache as well.
+// How the flat run of tokens [T] of one step belongs together. Only the attention core
+// looks at it. Packed (training, scoring): every document of the pack attends to itself.
+// Cached (generation): each sequence's new tokens attend to its KV cache as well.
 
 #include <cstdint>
 #include <vector>
@@ -12,9 +12,10 @@ namespace titan::ops {
 
 using at::Tensor;
 
-// One sequence's share of a step. Query rows [query_begin, query_begin + query_length) of the
-// step stand at positions [position, position + query_length) of the sequence; its keys are
-// rows [key_begin, key_begin + position + query_length) of the key and value tensors.
+// One sequence's share of a step. Query rows [query_begin, query_begin + query_length) of
+// the step stand at positions [position, position + query_length) of the sequence; its
+// keys are rows [key_begin, key_begin + position + query_length) of the key and value
+// tensors.
 struct SequenceSpan {
   int64_t query_begin = 0;
   int64_t query_length = 0;
@@ -29,6 +30,7 @@ struct SequenceContext {
   [[nodiscard]] int64_t num_tokens() const {
     return spans.empty() ? 0 : spans.back().query_begin + spans.back().query_length;
   }
+
   // Positions of all tokens within their sequences, int64 [T].
   [[nodiscard]] Tensor positions() const;
 

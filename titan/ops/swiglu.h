@@ -6,8 +6,8 @@ namespace titan::ops {
 
 using at::Tensor;
 
-// silu(gate) * up (Shazeer 2020), elementwise in fp32. gate, up [T, F] fp32 or bf16 contiguous.
-// Differentiable.
+// silu(gate) * up (Shazeer 2020), elementwise in fp32. gate, up [T, F] fp32 or bf16
+// contiguous. Differentiable.
 Tensor swiglu(const Tensor& gate, const Tensor& up);
 
 // Oracle from library calls. Differentiable.

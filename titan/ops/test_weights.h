@@ -39,6 +39,12 @@ class TestWeights : public WeightSource {
 
   Tensor value(int index) override { return entry(index).value; }
 
+  Tensor rows(int index, const Tensor& which) override {
+    return entry(index).value.index_select(0, which);
+  }
+
+  void backward_ended() override {}
+
   Tensor packed(int index, PackKind kind) override {
     Entry& e = entry(index);
     Tensor& packed = e.packed[static_cast<size_t>(kind)];

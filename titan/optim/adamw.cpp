@@ -18,7 +18,8 @@ const GroupConfig* group_of(const AdamWConfig& config, const std::string& name) 
   return nullptr;
 }
 
-void refuse_idle_groups(const AdamWConfig& config, const parallel::ParameterStore& store) {
+void refuse_idle_groups(
+    const AdamWConfig& config, const parallel::ParameterStore& store) {
   for (size_t i = 0; i < config.groups.size(); ++i) {
     const std::string& pattern = config.groups[i].pattern;
     bool matched = false;

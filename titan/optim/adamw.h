@@ -31,8 +31,8 @@ struct AdamWConfig {
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0.1;
-  // The first match wins; a parameter that none matches has the settings above. Norm weights
-  // are scales around one, which decay would pull to zero.
+  // The first match wins; a parameter that none matches has the settings above. Norm
+  // weights are scales around one, which decay would pull to zero.
   std::vector<GroupConfig> groups = {{.pattern = "*norm.weight", .weight_decay = 0.0}};
 
   template <class Self, class Visit>
@@ -48,8 +48,10 @@ struct AdamWConfig {
   template <class Problems>
   static void check(const AdamWConfig& self, Problems& problems) {
     problems.expect(self.lr >= 0, "lr", ">= 0", self.lr);
-    problems.expect(self.beta1 >= 0 && self.beta1 < 1, "beta1", "within 0 and 1", self.beta1);
-    problems.expect(self.beta2 >= 0 && self.beta2 < 1, "beta2", "within 0 and 1", self.beta2);
+    problems.expect(
+        self.beta1 >= 0 && self.beta1 < 1, "beta1", "within 0 and 1", self.beta1);
+    problems.expect(
+        self.beta2 >= 0 && self.beta2 < 1, "beta2", "within 0 and 1", self.beta2);
     problems.expect(self.eps > 0, "eps", "> 0", self.eps);
     problems.expect(self.weight_decay >= 0, "weight_decay", ">= 0", self.weight_decay);
   }
@@ -58,8 +60,8 @@ struct AdamWConfig {
 // AdamW over all parameters of a store, with fp32 moments. Not thread-safe.
 class AdamW {
  public:
-  // REQUIRES: the store is materialised and outlives this. ConfigError when a group's pattern
-  // matches no parameter.
+  // REQUIRES: the store is materialised and outlives this. ConfigError when a group's
+  // pattern matches no parameter.
   AdamW(const AdamWConfig& config, parallel::ParameterStore& store);
 
   // One update of every parameter from its gradient times gradient_scale, with the base
@@ -68,6 +70,7 @@ class AdamW {
 
   // Updates so far.
   [[nodiscard]] int64_t steps() const { return steps_; }
+
   void set_steps(int64_t steps) { steps_ = steps; }
 
   struct State {
@@ -75,6 +78,7 @@ class AdamW {
     Tensor first_moment;   // fp32, the parameter's shape
     Tensor second_moment;  // fp32, the parameter's shape
   };
+
   // Views of the moments, in the order of the store's parameters.
   [[nodiscard]] std::vector<State> state() const;
 

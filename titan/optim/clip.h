@@ -6,8 +6,8 @@
 
 namespace titan::optim {
 
-// The 2-norm over all gradients: squares in fp32, sums in double in one fixed order, so it does
-// not depend on the number of threads. NaN and infinities come through.
+// The 2-norm over all gradients: squares in fp32, sums in double in one fixed order, so
+// it does not depend on the number of threads. NaN and infinities come through.
 [[nodiscard]] double gradient_norm(parallel::ParameterStore& store);
 
 // What the gradients are multiplied by so that their norm is at most max_norm:

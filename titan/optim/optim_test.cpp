@@ -1,9 +1,8 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 
 #include "titan/base/error.h"
 #include "titan/ops/adamw.h"
@@ -73,13 +72,15 @@ TEST(AdamW, MatchesTheFormulaAndSkipsDecayOfNorms) {
   p.set_gradients();
   AdamW adamw({.lr = 0.1, .weight_decay = 0.5}, p.store);
   adamw.step(0.1, 1.0);
-  // After one step the corrected moments are g and g^2: the update is lr * (sign(g) + wd * w).
+  // After one step the corrected moments are g and g^2: the update is lr * (sign(g) + wd
+  // * w).
   const Tensor g = at::linspace(-1, 1, 15).view({3, 5});
   const Tensor expected = matrix - 0.1 * (g / (g.abs() + 1e-8) + 0.5 * matrix);
   EXPECT_TRUE(at::allclose(p.store.find("w.weight")->master(), expected, 1e-5, 1e-6));
   const Tensor h = at::linspace(0, 2, 7);
   const Tensor norm_expected = norm - 0.1 * (h / (h.abs() + 1e-8));
-  EXPECT_TRUE(at::allclose(p.store.find("a_norm.weight")->master(), norm_expected, 1e-5, 1e-6));
+  EXPECT_TRUE(
+      at::allclose(p.store.find("a_norm.weight")->master(), norm_expected, 1e-5, 1e-6));
   EXPECT_EQ(gradient_norm(p.store), 0) << "the step clears the gradients";
 }
 

@@ -28,8 +28,8 @@ Tensor leaf_of(const Tensor& x) {
   return leaf;
 }
 
-// Holds C++ state in saved_data; the wrapper clears it in backward, since it is not released
-// with the saved variables.
+// Holds C++ state in saved_data; the wrapper clears it in backward, since it is not
+// released with the saved variables.
 struct StateCapsule : torch::CustomClassHolder {
   std::shared_ptr<BlockState> state;
   BlockRunner* runner = nullptr;
@@ -45,7 +45,8 @@ struct BlockFunction : torch::autograd::Function<BlockFunction> {
     auto capsule = c10::make_intrusive<StateCapsule>();
     capsule->state = runner->forward(x, std::move(step));
     capsule->runner = runner;
-    // Never the inner output itself: it would get this node as its creator, a reference cycle.
+    // Never the inner output itself: it would get this node as its creator, a reference
+    // cycle.
     Tensor output = BlockRunner::output(*capsule->state).detach();
     context->saved_data["state"] = at::IValue::make_capsule(std::move(capsule));
     return output;
@@ -63,10 +64,7 @@ struct BlockFunction : torch::autograd::Function<BlockFunction> {
 }  // namespace
 
 BlockRunner::BlockRunner(
-    std::string name,
-    std::vector<ops::Weight> weights,
-    Body body,
-    RematConfig remat)
+    std::string name, std::vector<ops::Weight> weights, Body body, RematConfig remat)
     : name_(std::move(name)),
       weights_(std::move(weights)),
       body_(std::move(body)),
@@ -100,7 +98,8 @@ const Tensor& BlockRunner::output(const BlockState& state) {
   return state.output;
 }
 
-Tensor BlockRunner::backward(BlockState& state, const Tensor& dy, ops::WgradQueue* defer) {
+Tensor BlockRunner::backward(
+    BlockState& state, const Tensor& dy, ops::WgradQueue* defer) {
   state.output = Tensor();
   if (!state.inner.defined()) {
     const at::AutoGradMode record(true);
@@ -137,6 +136,9 @@ Tensor BlockRunner::backward(BlockState& state, const Tensor& dy, ops::WgradQueu
     if (dw.defined()) {
       trained[i]->handle.source->add_grad(trained[i]->handle.index, dw);
     }
+  }
+  for (const ops::Weight& weight : weights_) {
+    weight.handle.source->backward_ended();
   }
   return first_weight == 1 ? gradients[0] : Tensor();
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Runs one block: decides what is recorded, kept and recomputed, takes the block's gradients and
-// hands weight gradients to their owner. The two halves are the interface that pipeline stages
-// call; operator() wraps them into one autograd Function for ordinary use.
+// Runs one block: decides what is recorded, kept and recomputed, takes the block's
+// gradients and hands weight gradients to their owner. The two halves are the interface
+// that pipeline stages call; operator() wraps them into one autograd Function for
+// ordinary use.
 
 #include <functional>
 #include <memory>
@@ -27,23 +28,23 @@ class BlockRunner {
 
   // `weights` are those that the block declared or shares.
   BlockRunner(
-      std::string name,
-      std::vector<ops::Weight> weights,
-      Body body,
-      RematConfig remat);
+      std::string name, std::vector<ops::Weight> weights, Body body, RematConfig remat);
 
-  // First half: runs the block on x for a later backward. Integer x (tokens) gets no gradient.
+  // First half: runs the block on x for a later backward. Integer x (tokens) gets no
+  // gradient.
   [[nodiscard]] std::shared_ptr<BlockState> forward(const Tensor& x, Step step);
   // The block's result, detached from the graph inside.
   [[nodiscard]] static const Tensor& output(const BlockState& state);
-  // Second half: gradient of x (undefined for integer x) from the gradient of the output. With
-  // `defer`, heavy weight gradients are queued there instead of being computed. Uses up state.
+  // Second half: gradient of x (undefined for integer x) from the gradient of the output.
+  // With `defer`, heavy weight gradients are queued there instead of being computed. Uses
+  // up state.
   Tensor backward(BlockState& state, const Tensor& dy, ops::WgradQueue* defer = nullptr);
 
   // Both halves as one differentiable function; without grad mode a plain forward.
   Tensor operator()(const Tensor& x, const Step& step);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+
   // Bytes that this block held after its last forward: kept results, excluding its input.
   [[nodiscard]] int64_t kept_bytes() const { return kept_bytes_; }
 
@@ -52,7 +53,8 @@ class BlockRunner {
   std::vector<ops::Weight> weights_;
   Body body_;
   RematConfig remat_;
-  Tensor anchor_;  // makes the wrapping Function a graph node even where x needs no gradient
+  Tensor
+      anchor_;  // makes the wrapping Function a graph node even where x needs no gradient
   int64_t kept_bytes_ = 0;
 };
 

@@ -1,11 +1,11 @@
-#include <gtest/gtest.h>
+#include "titan/parallel/block_runner.h"
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "titan/nn/decoder.h"
 #include "titan/nn/rotary.h"
-#include "titan/parallel/block_runner.h"
 #include "titan/parallel/parameter_store.h"
 
 namespace titan::parallel {
@@ -38,7 +38,8 @@ struct Fixture {
                    .qk_norm = true,
                    .init = init,
                    .output_init = init},
-              .feed_forward = {.dim = kDim, .hidden = 96, .init = init, .output_init = init}}));
+              .feed_forward = {
+                  .dim = kDim, .hidden = 96, .init = init, .output_init = init}}));
     }
     for (const auto& block : assembly.blocks) {
       weights.push_back(block.weights);
@@ -151,7 +152,8 @@ TEST_P(BlockRunnerTest, TheTwoHalvesEqualTheWrapper) {
   const Result expected = plain();
   expect_same_bits(expected, halves({}, false), "halves");
   expect_same_bits(expected, halves({}, true), "deferred");
-  expect_same_bits(expected, halves({.mode = RematMode::kNone}, true), "deferred, no remat");
+  expect_same_bits(
+      expected, halves({.mode = RematMode::kNone}, true), "deferred, no remat");
 }
 
 TEST_P(BlockRunnerTest, KeepsWhatIsNamedAndNothingElse) {
@@ -184,7 +186,8 @@ TEST_P(BlockRunnerTest, WithoutGradModeNothingIsKept) {
   EXPECT_FALSE(runner(f.x, f.step).requires_grad());
 }
 
-INSTANTIATE_TEST_SUITE_P(Dtypes, BlockRunnerTest, testing::Values(at::kFloat, at::kBFloat16));
+INSTANTIATE_TEST_SUITE_P(
+    Dtypes, BlockRunnerTest, testing::Values(at::kFloat, at::kBFloat16));
 
 // A weight gradient must not be lost when the block's input needs none.
 TEST(BlockRunner, EmbeddingGetsItsGradientThroughTheAnchor) {
@@ -196,7 +199,9 @@ TEST(BlockRunner, EmbeddingGetsItsGradientThroughTheAnchor) {
   BlockRunner runner(
       "embed",
       assembly.blocks[0].weights,
-      [&](const Tensor& in, nn::BlockContext& context) { return block.forward(in, context); },
+      [&](const Tensor& in, nn::BlockContext& context) {
+        return block.forward(in, context);
+      },
       {});
   const at::AutoGradMode record(true);
   const auto step = std::make_shared<nn::StepContext>();
@@ -220,7 +225,8 @@ TEST(BlockRunner, AcceptsBodiesOfLibraryOperations) {
       {weight},
       [&](const Tensor& in, nn::BlockContext&) { return in + weight.stub; },
       {.mode = RematMode::kNone});
-  const auto state = runner.forward(at::zeros({3, 4}), std::make_shared<nn::StepContext>());
+  const auto state =
+      runner.forward(at::zeros({3, 4}), std::make_shared<nn::StepContext>());
   const Tensor dy = at::arange(12, at::kFloat).view({3, 4});
   EXPECT_TRUE(at::equal(runner.backward(*state, dy), dy));
   EXPECT_TRUE(at::equal(store.find("w")->gradient(), dy));

@@ -57,12 +57,6 @@ void ParameterBucket::values_changed() {
   copies_.assign(specs_.size(), {});
 }
 
-void ParameterBucket::release_backward_copies() {
-  for (Copies& copies : copies_) {
-    copies.packed[static_cast<size_t>(ops::PackKind::kBackward)] = Tensor();
-  }
-}
-
 Tensor ParameterBucket::value(int index) {
   if (compute_dtype_ == at::kFloat) {
     return master(index);
@@ -72,6 +66,10 @@ Tensor ParameterBucket::value(int index) {
     value = master(index).to(compute_dtype_);
   }
   return value;
+}
+
+Tensor ParameterBucket::rows(int index, const Tensor& which) {
+  return master(index).index_select(0, which).to(compute_dtype_);
 }
 
 Tensor ParameterBucket::packed(int index, ops::PackKind kind) {

@@ -1,6 +1,6 @@
 #pragma once
-// The parameters of one block: fp32 masters and gradients in flat buffers, compute-dtype and
-// packed copies made from them on demand.
+// The parameters of one block: fp32 masters and gradients in flat buffers, compute-dtype
+// and packed copies made from them on demand.
 
 #include <array>
 #include <string>
@@ -13,11 +13,13 @@ namespace titan::parallel {
 
 using at::Tensor;
 
-// Owns the storage of one block's parameters on this rank. Not thread-safe: one rank's thread.
+// Owns the storage of one block's parameters on this rank. Not thread-safe: one rank's
+// thread.
 class ParameterBucket final : public ops::WeightSource {
  public:
   // Compute copies have `compute_dtype` (fp32 or bf16).
-  explicit ParameterBucket(at::ScalarType compute_dtype) : compute_dtype_(compute_dtype) {}
+  explicit ParameterBucket(at::ScalarType compute_dtype)
+      : compute_dtype_(compute_dtype) {}
 
   // Adds a parameter; its index. REQUIRES: before materialize().
   int declare(const nn::ParameterSpec& spec);
@@ -25,16 +27,23 @@ class ParameterBucket final : public ops::WeightSource {
   void materialize();
 
   [[nodiscard]] size_t size() const { return specs_.size(); }
+
   [[nodiscard]] const nn::ParameterSpec& spec(int index) const {
     return specs_.at(static_cast<size_t>(index));
   }
-  // fp32 master of the parameter's shape, a view. Whoever writes calls values_changed() after.
+
+  // fp32 master of the parameter's shape, a view. Whoever writes calls values_changed()
+  // after.
   [[nodiscard]] Tensor master(int index) const { return view(master_, index); }
+
   // fp32 gradient of the parameter's shape, a view; zeros where nothing was added.
   [[nodiscard]] Tensor gradient(int index);
+
   // Flat fp32 [n] buffers over all parameters; the padding between them is zero.
   [[nodiscard]] const Tensor& flat_master() const { return master_; }
+
   [[nodiscard]] const Tensor& flat_gradient();
+
   // Where parameter `index` lies in the flat buffers, in elements.
   [[nodiscard]] int64_t offset(int index) const {
     return offsets_.at(static_cast<size_t>(index));
@@ -44,11 +53,14 @@ class ParameterBucket final : public ops::WeightSource {
   void clear_gradients();
   // Drops every copy made from the masters.
   void values_changed();
-  // Drops the copies that a backward pass needs and the next forward does not.
-  void release_backward_copies();
-
   Tensor value(int index) override;
+  Tensor rows(int index, const Tensor& which) override;
   Tensor packed(int index, ops::PackKind kind) override;
+
+  // Drops all copies: at most one block has the backward's, and the update ends the
+  // forward's.
+  void backward_ended() override { values_changed(); }
+
   void add_grad(int index, const Tensor& dw) override;
   GradView grad_view(int index) override;
 

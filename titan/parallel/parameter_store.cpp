@@ -50,7 +50,8 @@ void ParameterStore::initialize(uint64_t seed) {
           if (init.kind == nn::Init::Kind::kNormal) {
             Rng(seed, parameter.name)
                 .fill_normal(
-                    {master.mutable_data_ptr<float>(), static_cast<size_t>(master.numel())},
+                    {master.mutable_data_ptr<float>(),
+                     static_cast<size_t>(master.numel())},
                     0.0F,
                     static_cast<float>(init.standard_deviation));
           } else {

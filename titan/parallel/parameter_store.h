@@ -11,8 +11,8 @@
 
 namespace titan::parallel {
 
-// All parameters of a model on this rank, one bucket a block. Filled while the model is being
-// assembled; holds no memory until materialize().
+// All parameters of a model on this rank, one bucket a block. Filled while the model is
+// being assembled; holds no memory until materialize().
 class ParameterStore final : public nn::ParameterSink {
  public:
   struct Parameter {
@@ -24,8 +24,11 @@ class ParameterStore final : public nn::ParameterSink {
     [[nodiscard]] const std::vector<int64_t>& shape() const {
       return bucket->spec(index).shape;
     }
+
     [[nodiscard]] int64_t numel() const;
+
     [[nodiscard]] Tensor master() const { return bucket->master(index); }
+
     [[nodiscard]] Tensor gradient() const { return bucket->gradient(index); }
   };
 
@@ -39,12 +42,16 @@ class ParameterStore final : public nn::ParameterSink {
 
   // In the order of declaration.
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
+
   // Null when there is none of that name.
   [[nodiscard]] const Parameter* find(const std::string& name) const;
+
   [[nodiscard]] const std::vector<std::unique_ptr<ParameterBucket>>& buckets() const {
     return buckets_;
   }
+
   [[nodiscard]] int64_t num_parameters() const;
+
   [[nodiscard]] at::ScalarType compute_dtype() const { return compute_dtype_; }
 
   void clear_gradients();

@@ -1,8 +1,7 @@
-#include <gtest/gtest.h>
+#include "titan/parallel/parameter_store.h"
 
 #include <ATen/ATen.h>
-
-#include "titan/parallel/parameter_store.h"
+#include <gtest/gtest.h>
 
 namespace titan::parallel {
 namespace {
@@ -19,8 +18,8 @@ TEST(ParameterStore, InitialValuesDependOnSeedAndNameOnly) {
     store->initialize(42);
   }
   EXPECT_TRUE(at::equal(one.find("b")->master(), two.find("b")->master()));
-  EXPECT_FALSE(at::equal(one.find("a")->master().view({-1}).narrow(0, 0, 5),
-                         one.find("b")->master()));
+  EXPECT_FALSE(at::equal(
+      one.find("a")->master().view({-1}).narrow(0, 0, 5), one.find("b")->master()));
   EXPECT_TRUE(at::equal(two.find("c")->master(), at::ones({2})));
   EXPECT_EQ(one.find("d"), nullptr);
   EXPECT_EQ(one.num_parameters(), 17);
@@ -55,7 +54,8 @@ TEST(ParameterStore, CopiesFollowTheMasters) {
   store.initialize(0);
   EXPECT_EQ(weight.value().scalar_type(), at::kBFloat16);
   const Tensor packed = weight.handle.packed(ops::PackKind::kForward);
-  EXPECT_TRUE(packed.is_same(weight.handle.packed(ops::PackKind::kForward))) << "made once";
+  EXPECT_TRUE(packed.is_same(weight.handle.packed(ops::PackKind::kForward)))
+      << "made once";
   store.find("w")->master().fill_(2);
   store.values_changed();
   EXPECT_EQ(weight.value()[0][0].item<float>(), 2);
@@ -64,7 +64,8 @@ TEST(ParameterStore, CopiesFollowTheMasters) {
 
 TEST(ParameterStore, AStubHoldsOneElementWhateverItsShape) {
   ParameterStore store(at::kFloat);
-  const ops::Weight weight = store.declare(0, {"w", {1 << 20, 1 << 20}, nn::Init::ones()});
+  const ops::Weight weight =
+      store.declare(0, {"w", {1 << 20, 1 << 20}, nn::Init::ones()});
   EXPECT_EQ(weight.stub.storage().nbytes(), sizeof(float));
   EXPECT_TRUE(weight.stub.requires_grad());
 }

@@ -17,12 +17,12 @@ constexpr auto enum_names(RematMode) {
       std::pair{RematMode::kFull, std::string_view("full")}};
 }
 
-// Rematerialisation: what of a block's forward is kept for its backward, and what is run again.
-// Gradients have the same bits in every mode.
+// Rematerialisation: what of a block's forward is kept for its backward, and what is run
+// again. Gradients have the same bits in every mode.
 struct RematConfig {
   RematMode mode = RematMode::kSelective;
-  // selective: globs over region names whose results are kept. The attention core alone buys
-  // back half of the recomputed time for its output's memory.
+  // selective: globs over region names whose results are kept. The attention core alone
+  // buys back half of the recomputed time for its output's memory.
   std::vector<std::string> save = {"attention.core"};
 
   template <class Self, class Visit>

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "titan/base/error.h"
-#include "titan/text/large_json.h"
 #include "titan/text/tokenizer_state.h"
 #include "titan/text/utf8.h"
 
@@ -50,7 +49,7 @@ Tokenizer::Tokenizer(std::shared_ptr<const TokenizerState> state)
     : state_(std::move(state)) {}
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path) {
-  return from_json(read_large_json_file(path), path.string());
+  return from_json(read_json_file(path), path.string());
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {

@@ -6,7 +6,6 @@
 
 #include "titan/base/error.h"
 #include "titan/base/files.h"
-#include "titan/text/large_json.h"
 #include "titan/text/tokenizer.h"
 #include "titan/text/tokenizer_state.h"
 
@@ -15,7 +14,7 @@ namespace {
 
 // A JSON file of the folder; an empty object where it does not exist.
 Json read_optional(const fs::path& path) {
-  return fs::exists(path) ? read_large_json_file(path) : Json::object();
+  return fs::exists(path) ? read_json_file(path) : Json::object();
 }
 
 // "added_tokens_decoder": {"id": {...}}.
@@ -104,7 +103,7 @@ Tokenizer Tokenizer::from_folder(const std::filesystem::path& folder) {
   const fs::path config_file = folder / "tokenizer_config.json";
   const fs::path map_file = folder / "special_tokens_map.json";
   const fs::path generation_file = folder / "generation_config.json";
-  const Json json = read_large_json_file(file);
+  const Json json = read_json_file(file);
   const Json config = read_optional(config_file);
   const Json map = read_optional(map_file);
   const Json generation = read_optional(generation_file);

@@ -17,8 +17,8 @@ struct TrainBench {
   double loss = 0;             // of the last step
 };
 
-// Trains `steps` steps of the config after two to warm up, without a run folder, checkpoints or
-// validation, and gives medians.
+// Trains `steps` steps of the config after two to warm up, without a run folder,
+// checkpoints or validation, and gives medians.
 [[nodiscard]] TrainBench bench_train(const TrainConfig& config, int64_t steps);
 
 }  // namespace titan::train

@@ -10,9 +10,7 @@ using Visit = std::function<void(const std::string& name, const at::Tensor& tens
 
 // Every tensor of the run under its name in the checkpoint.
 void for_each_tensor(
-    const models::CausalLm& model,
-    const optim::AdamW& optimizer,
-    const Visit& visit) {
+    const models::CausalLm& model, const optim::AdamW& optimizer, const Visit& visit) {
   for (const auto& parameter : model.parameters().parameters()) {
     visit("model." + parameter.name, parameter.master());
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The whole configuration of a training run. Recipes return one; every field can be set from the
-// command line or a file by its path.
+// The whole configuration of a training run. Recipes return one; every field can be set
+// from the command line or a file by its path.
 
 #include <array>
 #include <cstdint>
@@ -68,7 +68,10 @@ struct LoopConfig {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit("steps", self.steps, "optimizer updates");
-    visit("tokens_per_microbatch", self.tokens_per_microbatch, "tokens of one forward pass");
+    visit(
+        "tokens_per_microbatch",
+        self.tokens_per_microbatch,
+        "tokens of one forward pass");
     visit(
         "tokens_per_step",
         self.tokens_per_step,
@@ -127,7 +130,10 @@ struct ValidationConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit("every", self.every, "steps between validations; one before and one after training in any case");
+    visit(
+        "every",
+        self.every,
+        "steps between validations; one before and one after training in any case");
     visit("batches", self.batches, "micro-batches that are read; 0: all");
     visit("sources", self.sources, "held-out documents; empty: no validation");
   }

@@ -11,7 +11,8 @@ fs::path tokenizer_path(const TrainConfig& config) {
       config.data.tokenizer.empty() ? config.model.path : config.data.tokenizer;
   if (path.empty()) {
     throw ConfigError(
-        "data.tokenizer: expected a tokenizer.json or its folder, got nothing (and model.path "
+        "data.tokenizer: expected a tokenizer.json or its folder, got nothing (and "
+        "model.path "
         "names no model folder that has one)");
   }
   return path;
@@ -24,9 +25,7 @@ text::Tokenizer open_tokenizer(const TrainConfig& config) {
 }
 
 void store_model_files(
-    const TrainConfig& config,
-    const models::CausalLm& model,
-    const fs::path& folder) {
+    const TrainConfig& config, const models::CausalLm& model, const fs::path& folder) {
   Json source;
   if (!config.model.path.empty()) {
     source = read_json_file(fs::path(config.model.path) / "config.json");

@@ -51,7 +51,9 @@ at::ScalarType scalar_type(Dtype dtype) {
 }
 
 TrainParts::TrainParts(const TrainConfig& config)
-    : model(build_model(config)), tokenizer(open_tokenizer(config)), cost(cost_of(*model)) {
+    : model(build_model(config)),
+      tokenizer(open_tokenizer(config)),
+      cost(cost_of(*model)) {
   loader = std::make_unique<data::Loader>(
       config.data,
       data::LoaderOptions{

@@ -15,7 +15,8 @@ namespace titan::train {
 namespace {
 
 // What a continued run may always change: it does not touch the state that was saved.
-constexpr std::array kFreeToChange = {"train.steps", "run.*", "metrics.*", "validation.*"};
+constexpr std::array kFreeToChange = {
+    "train.steps", "run.*", "metrics.*", "validation.*"};
 
 bool may_change(const std::string& path, const std::vector<std::string>& allowed) {
   const auto matches = [&](const auto& glob) { return glob_match(glob, path); };
@@ -38,7 +39,8 @@ void compare(
   }
   if (!refused.empty()) {
     fail<ConfigError>(
-        "{}: the run was started with another config; use a new run.folder, or allow it with "
+        "{}: the run was started with another config; use a new run.folder, or allow it "
+        "with "
         "run.allow_changes:\n{}",
         file.string(),
         fmt::join(refused, "\n"));

@@ -32,8 +32,7 @@ LogprobSum sum_logprobs(models::CausalLm& model, const data::Batch& batch) {
 }
 
 StepLoss accumulate_gradients(
-    models::CausalLm& model,
-    const std::vector<data::Batch>& microbatches) {
+    models::CausalLm& model, const std::vector<data::Batch>& microbatches) {
   StepLoss step;
   for (const data::Batch& batch : microbatches) {
     step.num_targets += count_targets(batch);

@@ -23,15 +23,15 @@ struct LogprobSum {
 [[nodiscard]] LogprobSum sum_logprobs(models::CausalLm& model, const data::Batch& batch);
 
 struct StepLoss {
-  double loss = 0;         // sum of cross-entropies / targets of the whole step, nats
+  double loss = 0;  // sum of cross-entropies / targets of the whole step, nats
   int64_t num_targets = 0;
 };
 
-// Adds the gradient of the step's loss to the parameter store: the sum over all targets of all
-// micro-batches, divided by their number, which is counted before. So the result does not depend
-// on how the tokens are split. Micro-batches without a target are skipped.
+// Adds the gradient of the step's loss to the parameter store: the sum over all targets
+// of all micro-batches, divided by their number, which is counted before. So the result
+// does not depend on how the tokens are split. Micro-batches without a target are
+// skipped.
 [[nodiscard]] StepLoss accumulate_gradients(
-    models::CausalLm& model,
-    const std::vector<data::Batch>& microbatches);
+    models::CausalLm& model, const std::vector<data::Batch>& microbatches);
 
 }  // namespace titan::train

@@ -2,8 +2,8 @@
 
 namespace titan::train {
 
-// Turns SIGTERM and SIGINT into a request to stop after the current step; a second signal ends
-// the process at once. One at a time; restores the former handlers.
+// Turns SIGTERM and SIGINT into a request to stop after the current step; a second signal
+// ends the process at once. One at a time; restores the former handlers.
 class StopSignal {
  public:
   StopSignal();

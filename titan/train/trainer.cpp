@@ -36,7 +36,8 @@ Trainer::Trainer(const TrainConfig& config, std::string resume_command)
   restore_or_initialize();
   metrics_ = std::make_unique<observe::MetricsLog>(folder_.metrics(), step_);
   if (config_.metrics.tensorboard) {
-    tensorboard_ = std::make_unique<observe::TensorboardWriter>(folder_.events(), step_ + 1);
+    tensorboard_ =
+        std::make_unique<observe::TensorboardWriter>(folder_.events(), step_ + 1);
   }
   peak_flops_ = measure_matmul_peak(scalar_type(config_.train.dtype));
 }
@@ -96,8 +97,8 @@ void Trainer::run() {
 
 Trainer::StepReport Trainer::train_step(const std::vector<data::Batch>& batches) {
   StepReport report;
-  const int64_t total =
-      config_.schedule.total_steps > 0 ? config_.schedule.total_steps : config_.train.steps;
+  const int64_t total = config_.schedule.total_steps > 0 ? config_.schedule.total_steps
+                                                         : config_.train.steps;
   report.lr = config_.optimizer.lr * optim::lr_factor(config_.schedule, total, step_);
   report.loss = accumulate_gradients(*parts_.model, batches);
   if (report.loss.num_targets > 0) {
@@ -107,7 +108,8 @@ Trainer::StepReport Trainer::train_step(const std::vector<data::Batch>& batches)
     parts_.optimizer->step(
         report.lr, optim::clip_scale(report.grad_norm, config_.train.max_norm));
   } else {
-    log::warning("step {}: no token has a target; the weights stay as they are", step_ + 1);
+    log::warning(
+        "step {}: no token has a target; the weights stay as they are", step_ + 1);
   }
   ++step_;
   for (const data::Batch& batch : batches) {
@@ -124,7 +126,8 @@ void Trainer::refuse_non_finite(const StepReport& report) {
   const std::string parameter = optim::non_finite_gradient(parts_.model->parameters());
   checkpoints_.wait();
   fail<Error>(
-      "step {}: the loss is {} and the gradient norm {}{}; stopped before the update, the last "
+      "step {}: the loss is {} and the gradient norm {}{}; stopped before the update, "
+      "the last "
       "checkpoint is that of step {}",
       step_ + 1,
       report.loss.loss,
@@ -163,8 +166,7 @@ void Trainer::report(const StepReport& report) {
       .seconds_left = report.seconds * static_cast<double>(last_step() - step_)};
   const bool last = step_ == config_.train.steps;
   const int64_t validation_every = config_.validation.every;
-  const bool validates =
-      last || (validation_every > 0 && step_ % validation_every == 0);
+  const bool validates = last || (validation_every > 0 && step_ % validation_every == 0);
   if (step_ % config_.metrics.every != 0 && !last && !validates) {
     return;
   }

@@ -14,20 +14,22 @@
 
 namespace titan::train {
 
-// One training run in its folder: continues from the newest complete checkpoint there, or starts
-// from model.path or from random weights.
+// One training run in its folder: continues from the newest complete checkpoint there, or
+// starts from model.path or from random weights.
 class Trainer {
  public:
-  // Opens and checks everything that the run needs; nothing has been trained. `resume_command`
-  // is shown when the run stops early.
+  // Opens and checks everything that the run needs; nothing has been trained.
+  // `resume_command` is shown when the run stops early.
   Trainer(const TrainConfig& config, std::string resume_command);
 
   // Trains until train.steps, run.stop_after, the end of the data or a signal, and saves.
-  // Throws Error, with the last checkpoint intact, when the loss or a gradient is not finite.
+  // Throws Error, with the last checkpoint intact, when the loss or a gradient is not
+  // finite.
   void run();
 
   // Optimizer updates done so far.
   [[nodiscard]] int64_t step() const { return step_; }
+
   [[nodiscard]] models::CausalLm& model() { return *parts_.model; }
 
  private:
@@ -52,7 +54,8 @@ class Trainer {
 
   TrainConfig config_;
   std::string resume_command_;
-  TrainParts parts_;  // first: what is wrong with the config must not leave a run folder behind
+  TrainParts
+      parts_;  // first: what is wrong with the config must not leave a run folder behind
   RunFolder folder_;
   Checkpoints checkpoints_;
   std::unique_ptr<observe::MetricsLog> metrics_;

@@ -26,7 +26,8 @@ nn::OverrideMap resolve(
 }  // namespace
 
 CausalLm::CausalLm(const config::AnyConfig& config, const CausalLmOptions& options)
-    : config_(config), store_(std::make_unique<parallel::ParameterStore>(options.compute_dtype)) {
+    : config_(config),
+      store_(std::make_unique<parallel::ParameterStore>(options.compute_dtype)) {
   const Family& family = family_of(config);
   config::check(config);
   facts_ = family.facts(config);
@@ -53,9 +54,7 @@ CausalLm::CausalLm(const config::AnyConfig& config, const CausalLmOptions& optio
 }
 
 Tensor CausalLm::target_logprobs(
-    const Tensor& tokens,
-    const Tensor& targets,
-    const ops::SequenceContext& sequence) {
+    const Tensor& tokens, const Tensor& targets, const ops::SequenceContext& sequence) {
   const auto step = step_of(sequence);
   step->targets = targets;
   return (*runners_.back())(hidden(tokens, step), step);

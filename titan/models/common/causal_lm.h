@@ -1,6 +1,6 @@
 #pragma once
-// A language model ready to run: the family's blocks, their parameters and their runners. The
-// trainer, validation, scoring and generation all run this one object.
+// A language model ready to run: the family's blocks, their parameters and their runners.
+// The trainer, validation, scoring and generation all run this one object.
 
 #include <memory>
 #include <string>
@@ -25,12 +25,18 @@ class CausalLm {
   CausalLm(const config::AnyConfig& config, const CausalLmOptions& options);
 
   [[nodiscard]] const config::AnyConfig& config() const { return config_; }
+
   [[nodiscard]] const ModelFacts& facts() const { return facts_; }
+
   [[nodiscard]] parallel::ParameterStore& parameters() { return *store_; }
+
   [[nodiscard]] const parallel::ParameterStore& parameters() const { return *store_; }
+
   // The nodes that overrides can claim.
   [[nodiscard]] const std::vector<nn::NodeInfo>& nodes() const { return nodes_; }
-  [[nodiscard]] const std::vector<std::unique_ptr<parallel::BlockRunner>>& runners() const {
+
+  [[nodiscard]] const std::vector<std::unique_ptr<parallel::BlockRunner>>& runners()
+      const {
     return runners_;
   }
 
@@ -38,12 +44,11 @@ class CausalLm {
   // ops::kIgnoreIndex. tokens, targets int64 [T]. Differentiable in the parameters, whose
   // gradients go to the store.
   Tensor target_logprobs(
-      const Tensor& tokens,
-      const Tensor& targets,
-      const ops::SequenceContext& sequence);
+      const Tensor& tokens, const Tensor& targets, const ops::SequenceContext& sequence);
 
-  // fp32 [rows, V] for the given rows of the step (all when `rows` is undefined); tokens int64
-  // [T]. With a cache, the new keys and values are appended to it. Not differentiable.
+  // fp32 [rows, V] for the given rows of the step (all when `rows` is undefined); tokens
+  // int64 [T]. With a cache, the new keys and values are appended to it. Not
+  // differentiable.
   Tensor logits(
       const Tensor& tokens,
       const ops::SequenceContext& sequence,
@@ -64,7 +69,8 @@ class CausalLm {
   std::vector<nn::NodeInfo> nodes_;
   std::unique_ptr<parallel::ParameterStore> store_;
   Decoder decoder_;
-  std::vector<std::unique_ptr<parallel::BlockRunner>> runners_;  // embedding, layers, head
+  std::vector<std::unique_ptr<parallel::BlockRunner>>
+      runners_;  // embedding, layers, head
 };
 
 }  // namespace titan::models

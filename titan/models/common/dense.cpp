@@ -5,9 +5,7 @@
 namespace titan::models {
 
 Decoder build_dense_decoder(
-    const nn::Scope& scope,
-    const DenseConfig& config,
-    bool qk_norm) {
+    const nn::Scope& scope, const DenseConfig& config, bool qk_norm) {
   const nn::Init init = nn::Init::normal(0.02);
   const nn::Init output_init =
       nn::Init::normal(0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));

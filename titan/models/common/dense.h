@@ -1,5 +1,6 @@
 #pragma once
-// The dense decoder that several families share: pre-norm grouped-query attention and SwiGLU.
+// The dense decoder that several families share: pre-norm grouped-query attention and
+// SwiGLU.
 
 #include <cstdint>
 #include <string>
@@ -35,7 +36,8 @@ struct DenseConfig {
     visit("ffn_hidden", self.ffn_hidden, "width of the feed-forward layer");
     visit("norm_eps", self.norm_eps, "added to the mean square");
     visit("context", self.context, "tokens that the positions are made for");
-    visit("tied_embeddings", self.tied_embeddings, "the head reads the embedding's weight");
+    visit(
+        "tied_embeddings", self.tied_embeddings, "the head reads the embedding's weight");
     visit("rotary", self.rotary, "rotary position embedding");
   }
 
@@ -60,23 +62,24 @@ struct DenseConfig {
   }
 };
 
-// Initial weights: normal with deviation 0.02; the two products that write into the residual
-// stream are divided by sqrt(2 layers), and an untied head has 1/sqrt(dim). With qk_norm, every
-// query and key head is normalised before the rotary embedding.
+// Initial weights: normal with deviation 0.02; the two products that write into the
+// residual stream are divided by sqrt(2 layers), and an untied head has 1/sqrt(dim). With
+// qk_norm, every query and key head is normalised before the rotary embedding.
 [[nodiscard]] Decoder build_dense_decoder(
-    const nn::Scope& scope,
-    const DenseConfig& config,
-    bool qk_norm);
-[[nodiscard]] std::vector<WeightName> dense_weight_names(const DenseConfig& config, bool qk_norm);
+    const nn::Scope& scope, const DenseConfig& config, bool qk_norm);
+[[nodiscard]] std::vector<WeightName> dense_weight_names(
+    const DenseConfig& config, bool qk_norm);
 [[nodiscard]] ModelFacts dense_facts(const DenseConfig& config);
 
-// To and from the fields of config.json that these models share; settings that would change the
-// equations (biases, other activations, sliding windows) are refused by name.
-[[nodiscard]] DenseConfig dense_from_hugging_face(const Json& hf, const std::string& what);
+// To and from the fields of config.json that these models share; settings that would
+// change the equations (biases, other activations, sliding windows) are refused by name.
+[[nodiscard]] DenseConfig dense_from_hugging_face(
+    const Json& hf, const std::string& what);
 [[nodiscard]] Json dense_to_hugging_face(const DenseConfig& config);
 
 // Reads Hugging Face's `rope_parameters`, or the older `rope_theta` and `rope_scaling`.
-[[nodiscard]] nn::RotaryConfig rotary_from_hugging_face(const Json& hf, const std::string& what);
+[[nodiscard]] nn::RotaryConfig rotary_from_hugging_face(
+    const Json& hf, const std::string& what);
 [[nodiscard]] Json rotary_to_hugging_face(const nn::RotaryConfig& rotary);
 
 }  // namespace titan::models

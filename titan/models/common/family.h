@@ -1,6 +1,6 @@
 #pragma once
-// What a model family tells the platform about itself. A family is one folder under models/ that
-// registers itself here; nothing else in titan knows its name.
+// What a model family tells the platform about itself. A family is one folder under
+// models/ that registers itself here; nothing else in titan knows its name.
 
 #include <cstdint>
 #include <functional>
@@ -54,7 +54,8 @@ struct Family {
   std::string description;
   std::vector<std::string> architectures;  // Hugging Face's names
   // From config.json; FormatError names `what`, the field, expected and got.
-  std::function<config::AnyConfig(const Json& hf, const std::string& what)> from_hugging_face;
+  std::function<config::AnyConfig(const Json& hf, const std::string& what)>
+      from_hugging_face;
   std::function<Json(const config::AnyConfig&)> to_hugging_face;
   std::function<Decoder(const nn::Scope&, const config::AnyConfig&)> build;
   std::function<ModelFacts(const config::AnyConfig&)> facts;
@@ -76,12 +77,13 @@ struct RegisterFamily {
 // The family of a config. ConfigError when the config is empty.
 [[nodiscard]] const Family& family_of(const config::AnyConfig& config);
 
-// A published size of a family. ConfigError names the nearest when there is none called `name`.
-[[nodiscard]] const config::AnyConfig& size_of(const Family& family, const std::string& name);
+// A published size of a family. ConfigError names the nearest when there is none called
+// `name`.
+[[nodiscard]] const config::AnyConfig& size_of(
+    const Family& family, const std::string& name);
 
 // The architecture in a config.json. FormatError names the known ones when it is unknown.
 [[nodiscard]] config::AnyConfig config_from_hugging_face(
-    const Json& hf,
-    const std::string& what);
+    const Json& hf, const std::string& what);
 
 }  // namespace titan::models

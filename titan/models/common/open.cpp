@@ -9,7 +9,8 @@
 namespace titan::models {
 namespace {
 
-OpenedModel built(const Json& hugging_face, const fs::path& where, const CausalLmOptions& options) {
+OpenedModel built(
+    const Json& hugging_face, const fs::path& where, const CausalLmOptions& options) {
   OpenedModel opened;
   opened.hugging_face = hugging_face;
   opened.model = std::make_unique<CausalLm>(
@@ -34,10 +35,13 @@ OpenedModel open_folder(const fs::path& path, const CausalLmOptions& options) {
   return opened;
 }
 
-// The run keeps config.json and the tokenizer in `model`, two levels above its checkpoints.
+// The run keeps config.json and the tokenizer in `model`, two levels above its
+// checkpoints.
 OpenedModel open_checkpoint(const fs::path& path, const CausalLmOptions& options) {
-  const fs::path files = fs::absolute(path).lexically_normal().parent_path().parent_path() / "model";
-  OpenedModel opened = built(read_json_file(files / "config.json"), files / "config.json", options);
+  const fs::path files =
+      fs::absolute(path).lexically_normal().parent_path().parent_path() / "model";
+  OpenedModel opened =
+      built(read_json_file(files / "config.json"), files / "config.json", options);
   const checkpoint::CheckpointReader reader(path);
   for (const auto& parameter : opened.model->parameters().parameters()) {
     reader.read("model." + parameter.name, parameter.master());
@@ -67,7 +71,8 @@ OpenedModel open_model(const fs::path& path, const CausalLmOptions& options) {
     return open_folder(path, options);
   }
   fail<InputError>(
-      "{}: expected a model folder (config.json), a run folder, a checkpoint or a .gguf file",
+      "{}: expected a model folder (config.json), a run folder, a checkpoint or a .gguf "
+      "file",
       path.string());
 }
 

@@ -18,8 +18,9 @@ struct OpenedModel {
   std::optional<checkpoint::GgufTokenizer> gguf_tokenizer;
 };
 
-// Opens a Hugging Face folder, a run folder (its newest complete checkpoint), one checkpoint of a
-// run, or a GGUF file. InputError when `path` is none of these.
-[[nodiscard]] OpenedModel open_model(const fs::path& path, const CausalLmOptions& options);
+// Opens a Hugging Face folder, a run folder (its newest complete checkpoint), one
+// checkpoint of a run, or a GGUF file. InputError when `path` is none of these.
+[[nodiscard]] OpenedModel open_model(
+    const fs::path& path, const CausalLmOptions& options);
 
 }  // namespace titan::models

@@ -13,7 +13,8 @@ nn::RotaryScaling scaling_of(const std::string& type, const std::string& what) {
   if (type == "yarn") {
     return nn::RotaryScaling::kYarn;
   }
-  fail<FormatError>("{}: rope_type: expected default, llama3 or yarn, got {}", what, type);
+  fail<FormatError>(
+      "{}: rope_type: expected default, llama3 or yarn, got {}", what, type);
 }
 
 }  // namespace

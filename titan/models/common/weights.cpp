@@ -21,22 +21,24 @@ bool is_derived(const std::string& name) {
 // Where the tied embedding is stored. Both names are legal, in either direction.
 std::string tied_embedding(const StoredTensors& stored, const std::string& name) {
   const auto holds = [&](const std::string& wanted) {
-    return std::find(stored.names.begin(), stored.names.end(), wanted) != stored.names.end();
+    return std::find(stored.names.begin(), stored.names.end(), wanted) !=
+           stored.names.end();
   };
   if (!holds(kHead)) {
     return name;
   }
   if (holds(name) && !at::equal(stored.tensor(name), stored.tensor(kHead))) {
     fail<FormatError>(
-        "{}: tie_word_embeddings is true, but {} and {} differ", stored.where, name, kHead);
+        "{}: tie_word_embeddings is true, but {} and {} differ",
+        stored.where,
+        name,
+        kHead);
   }
   return kHead;
 }
 
 void refuse_unexpected(
-    const StoredTensors& stored,
-    const std::set<std::string>& used,
-    bool tied) {
+    const StoredTensors& stored, const std::set<std::string>& used, bool tied) {
   std::vector<std::string> unexpected;
   for (const std::string& name : stored.names) {
     if (!used.contains(name) && !is_derived(name) && !(tied && name == kEmbedding)) {
@@ -66,8 +68,7 @@ StoredTensors stored_tensors(const checkpoint::HfFolder& folder) {
 }
 
 StoredTensors stored_tensors(
-    const std::vector<checkpoint::TensorSource>& sources,
-    const std::string& where) {
+    const std::vector<checkpoint::TensorSource>& sources, const std::string& where) {
   StoredTensors stored{.where = where, .names = {}, .tensor = {}};
   std::unordered_map<std::string, const checkpoint::TensorSource*> by_name;
   for (const checkpoint::TensorSource& source : sources) {
@@ -87,7 +88,8 @@ StoredTensors stored_tensors(
 void load_weights(CausalLm& model, const StoredTensors& stored) {
   const bool tied = model.facts().tied_embeddings;
   std::set<std::string> used;
-  for (const WeightName& weight : family_of(model.config()).weight_names(model.config())) {
+  for (const WeightName& weight :
+       family_of(model.config()).weight_names(model.config())) {
     std::string name = weight.hugging_face;
     if (tied && name == kEmbedding) {
       name = tied_embedding(stored, name);
@@ -111,14 +113,15 @@ void load_weights(CausalLm& model, const StoredTensors& stored) {
 }
 
 std::vector<checkpoint::TensorSource> export_weights(
-    const CausalLm& model,
-    at::ScalarType dtype) {
+    const CausalLm& model, at::ScalarType dtype) {
   std::vector<checkpoint::TensorSource> tensors;
-  for (const WeightName& weight : family_of(model.config()).weight_names(model.config())) {
+  for (const WeightName& weight :
+       family_of(model.config()).weight_names(model.config())) {
     const auto* parameter = model.parameters().find(weight.native);
     TORCH_INTERNAL_ASSERT(parameter != nullptr, weight.native);
     tensors.push_back(
-        {.spec = {.name = weight.hugging_face, .dtype = dtype, .shape = parameter->shape()},
+        {.spec =
+             {.name = weight.hugging_face, .dtype = dtype, .shape = parameter->shape()},
          .load = [master = parameter->master(), dtype] { return master.to(dtype); }});
   }
   return tensors;

@@ -1,6 +1,6 @@
 #pragma once
-// Llama 3, 3.1, 3.2 and 3.3 (Grattafiori et al. 2024), and models of the same architecture such
-// as SmolLM2.
+// Llama 3, 3.1, 3.2 and 3.3 (Grattafiori et al. 2024), and models of the same
+// architecture such as SmolLM2.
 
 #include <string_view>
 

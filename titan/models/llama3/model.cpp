@@ -21,9 +21,7 @@ nn::RotaryConfig scaled(double factor) {
 
 // dim, layers, heads, head_dim, ffn_hidden; the rest is common to the published sizes.
 Llama3Config published(
-    std::array<int64_t, 5> sizes,
-    bool tied_embeddings,
-    double rotary_factor) {
+    std::array<int64_t, 5> sizes, bool tied_embeddings, double rotary_factor) {
   return {
       .dense = {
           .vocab = 128256,
@@ -67,10 +65,8 @@ const RegisterFamily kLlama3(
     std::string(Llama3Config::kType),
     {.description = "Llama 3 to 3.3, SmolLM2 and others of that architecture",
      .architectures = {"LlamaForCausalLM"},
-     .from_hugging_face =
-         [](const Json& hf, const std::string& what) -> config::AnyConfig {
-       return Llama3Config{dense_from_hugging_face(hf, what)};
-     },
+     .from_hugging_face = [](const Json& hf, const std::string& what)
+         -> config::AnyConfig { return Llama3Config{dense_from_hugging_face(hf, what)}; },
      .to_hugging_face =
          [](const config::AnyConfig& any) {
            Json hf = {{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"}};
@@ -84,13 +80,16 @@ const RegisterFamily kLlama3(
          },
      .facts = [](const config::AnyConfig& any) { return dense_facts(dense(any)); },
      .weight_names =
-         [](const config::AnyConfig& any) { return dense_weight_names(dense(any), kQkNorm); },
+         [](const config::AnyConfig& any) {
+           return dense_weight_names(dense(any), kQkNorm);
+         },
      .sizes = sizes()});
 
 }  // namespace
 
 Llama3Config llama3_size(const std::string& name) {
-  return size_of(families().at(std::string(Llama3Config::kType)), name).as<Llama3Config>();
+  return size_of(families().at(std::string(Llama3Config::kType)), name)
+      .as<Llama3Config>();
 }
 
 }  // namespace titan::models

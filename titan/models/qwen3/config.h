@@ -1,6 +1,6 @@
 #pragma once
-// Qwen3 dense (Yang et al. 2025): the Llama block with an RMSNorm on every query and key head
-// and a head width that is independent of the model's width.
+// Qwen3 dense (Yang et al. 2025): the Llama block with an RMSNorm on every query and key
+// head and a head width that is independent of the model's width.
 
 #include <string_view>
 
@@ -24,7 +24,8 @@ struct Qwen3Config {
   }
 };
 
-// The published size: debug, 0.6B, 1.7B, 4B, 8B, 14B or 32B. ConfigError names the nearest.
+// The published size: debug, 0.6B, 1.7B, 4B, 8B, 14B or 32B. ConfigError names the
+// nearest.
 [[nodiscard]] Qwen3Config qwen3_size(const std::string& name);
 
 }  // namespace titan::models

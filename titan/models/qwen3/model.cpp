@@ -56,10 +56,8 @@ const RegisterFamily kQwen3(
     std::string(Qwen3Config::kType),
     {.description = "Qwen3 dense",
      .architectures = {"Qwen3ForCausalLM"},
-     .from_hugging_face =
-         [](const Json& hf, const std::string& what) -> config::AnyConfig {
-       return Qwen3Config{dense_from_hugging_face(hf, what)};
-     },
+     .from_hugging_face = [](const Json& hf, const std::string& what)
+         -> config::AnyConfig { return Qwen3Config{dense_from_hugging_face(hf, what)}; },
      .to_hugging_face =
          [](const config::AnyConfig& any) {
            Json hf = {{"architectures", {"Qwen3ForCausalLM"}}, {"model_type", "qwen3"}};
@@ -73,7 +71,9 @@ const RegisterFamily kQwen3(
          },
      .facts = [](const config::AnyConfig& any) { return dense_facts(dense(any)); },
      .weight_names =
-         [](const config::AnyConfig& any) { return dense_weight_names(dense(any), kQkNorm); },
+         [](const config::AnyConfig& any) {
+           return dense_weight_names(dense(any), kQkNorm);
+         },
      .sizes = sizes()});
 
 }  // namespace

@@ -1,17 +1,17 @@
 #include "titan/ops/cpu/isa.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "titan/base/error.h"
 
 namespace titan::ops::cpu {
 namespace {
 
-// Linux grants the AMX tile registers on request only (arch_prctl, feature 18 = tile data).
+// Linux grants the AMX tile registers on request only (arch_prctl, feature 18 = tile
+// data).
 bool amx_permitted() {
   constexpr long kRequestPermission = 0x1023;
   constexpr long kTileData = 18;
@@ -32,7 +32,8 @@ bool processor_has_amx() {
 Isa detect() {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-    throw EnvironmentError("this processor has no AVX2 and FMA, which titan's kernels need");
+    throw EnvironmentError(
+        "this processor has no AVX2 and FMA, which titan's kernels need");
   }
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq")) {
@@ -54,7 +55,8 @@ Isa choose() {
     if (isa_name(level) == wish) {
       const Isa chosen = std::min(level, best);
       // oneDNN's own kernels must stop at the same level; it reads this at its first use.
-      const char* onednn[] = {"AVX2", "AVX512_CORE", "AVX512_CORE_BF16", "AVX512_CORE_AMX"};
+      const char* onednn[] = {
+          "AVX2", "AVX512_CORE", "AVX512_CORE_BF16", "AVX512_CORE_AMX"};
       setenv("ONEDNN_MAX_CPU_ISA", onednn[static_cast<int>(chosen)], 0);
       return chosen;
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Which instruction set the kernels run with. Every kernel file is compiled once per level and
-// chosen at run time, so one binary serves every x86-64 processor with AVX2.
+// Which instruction set the kernels run with. Every kernel file is compiled once per
+// level and chosen at run time, so one binary serves every x86-64 processor with AVX2.
 
 #include <string_view>
 
@@ -10,13 +10,14 @@ namespace titan::ops::cpu {
 enum class Isa { kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 // The processor's level, lowered by the environment variable TITAN_CPU_ISA (avx2, avx512,
-// avx512_bf16, amx) for tests. Constant for the process. Throws EnvironmentError on a processor
-// without AVX2 and InputError for an unknown name in the variable.
+// avx512_bf16, amx) for tests. Constant for the process. Throws EnvironmentError on a
+// processor without AVX2 and InputError for an unknown name in the variable.
 Isa isa();
 
 [[nodiscard]] std::string_view isa_name(Isa isa);
 
-// True where brgemm multiplies bf16 directly; below, bf16 operands are widened to fp32 tiles.
+// True where brgemm multiplies bf16 directly; below, bf16 operands are widened to fp32
+// tiles.
 [[nodiscard]] inline bool has_bf16_brgemm() {
   return isa() >= Isa::kAvx512Bf16;
 }

@@ -10,6 +10,7 @@ namespace {
 struct Buffer {
   void* data = nullptr;
   size_t size = 0;
+
   ~Buffer() { std::free(data); }
 };
 

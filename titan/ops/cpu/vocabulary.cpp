@@ -133,13 +133,13 @@ void run_backward(
     const std::optional<WeightSource::GradView>& weight_grad_view) {
   const Matrix<const P> x = operand_rows<S, P>(matrix_of<S>(args.rows.x));
   const int64_t width = args.rows.x.size(1);
-  const Packed<P> forward = packed_of<P>(args.packed_forward, args.vocabulary);
+  const Packed<P> forward = packed_of<P>(args.packed_forward, args.rows.vocabulary);
   std::optional<Packed<P>> tokens;
   if (weight_grad_view) {
     tokens = pack_activations<S, P>(matrix_of<S>(args.rows.x));
   }
   const int64_t count = slice_columns<P>(x.rows);
-  for (int64_t begin = 0; begin < args.vocabulary; begin += count) {
+  for (int64_t begin = 0; begin < args.rows.vocabulary; begin += count) {
     const Packed<P> slice = forward.columns_from(begin, count);
     const Matrix<const P> dlogits = logit_gradients(args, x, slice, begin);
     if (dx.defined()) {
@@ -157,14 +157,14 @@ void run_backward(
 
 }  // namespace
 
-RowScores score_rows(const HeadRows& rows, const Tensor& packed, int64_t vocabulary) {
+RowScores score_rows(const ScoredRows& rows, const Tensor& packed) {
   const auto options = rows.x.options().dtype(at::kFloat);
   RowScores out{
       at::empty({rows.x.size(0)}, options), at::empty({rows.x.size(0)}, options)};
   with_operands(rows.x.scalar_type(), packed.scalar_type(), [&]<class S, class P>(S, P) {
     score(
         operand_rows<S, P>(matrix_of<S>(rows.x)),
-        packed_of<P>(packed, vocabulary),
+        packed_of<P>(packed, rows.vocabulary),
         rows.targets.const_data_ptr<int64_t>(),
         out);
   });

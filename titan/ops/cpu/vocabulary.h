@@ -14,9 +14,10 @@ namespace titan::ops::cpu {
 // Vocabulary entries of one tile, counted from 0; part of the numerics.
 inline constexpr int64_t kVocabularyTile = 512;
 
-struct HeadRows {
+struct ScoredRows {
   Tensor x;        // [T, D], T > 0
   Tensor targets;  // int64 [T], all within the vocabulary
+  int64_t vocabulary;
 };
 
 struct RowScores {
@@ -25,19 +26,18 @@ struct RowScores {
 };
 
 // `packed` is the weight [vocabulary, D] packed as kForward.
-RowScores score_rows(const HeadRows& rows, const Tensor& packed, int64_t vocabulary);
+RowScores score_rows(const ScoredRows& rows, const Tensor& packed);
 
 // log sum exp of each row of contiguous fp32 logits [T, V], with score_rows' operations.
 Tensor log_sum_exp_rows(const Tensor& logits);
 
 struct HeadBackward {
-  HeadRows rows;
+  ScoredRows rows;
   Tensor log_sum_exp;  // fp32 [T]
   Tensor grad;         // fp32 [T], of the log-probabilities
   Tensor
       packed_forward;  // the weight, both ways; packed_backward only where dX is wanted
   Tensor packed_backward;
-  int64_t vocabulary;
 };
 
 // Returns dX in x's dtype where packed_backward is given, and writes dW to `weight_grad`

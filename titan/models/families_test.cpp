@@ -1,9 +1,8 @@
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <set>
 
 #include <ATen/ATen.h>
+#include <gtest/gtest.h>
 
 #include "titan/base/error.h"
 #include "titan/models/common/open.h"
@@ -89,12 +88,14 @@ TEST(LoadWeights, TiedEmbeddingsMayHaveEitherNameOrBoth) {
   const at::Tensor values = source->parameters().find("embed.weight")->master();
   const auto target = fresh(true, 2);
   EXPECT_EQ(refusal(*target, stored), "");
-  EXPECT_EQ(refusal(*target, with(without(stored, embedding), "lm_head.weight", values)), "");
+  EXPECT_EQ(
+      refusal(*target, with(without(stored, embedding), "lm_head.weight", values)), "");
   EXPECT_TRUE(at::equal(target->parameters().find("embed.weight")->master(), values));
   EXPECT_EQ(refusal(*target, with(stored, "lm_head.weight", values)), "");
   EXPECT_EQ(
       refusal(*target, with(stored, "lm_head.weight", values + 1)),
-      "folder: tie_word_embeddings is true, but model.embed_tokens.weight and lm_head.weight "
+      "folder: tie_word_embeddings is true, but model.embed_tokens.weight and "
+      "lm_head.weight "
       "differ");
 }
 
@@ -106,14 +107,17 @@ TEST(LoadWeights, MissingUnexpectedAndMisshapenTensorsAreRefused) {
       "folder: no tensor called lm_head.weight");
   EXPECT_EQ(
       refusal(*source, with(stored, "model.layers.0.mlp.experts", at::ones({1}))),
-      "folder: 1 tensors that the architecture does not have: model.layers.0.mlp.experts");
+      "folder: 1 tensors that the architecture does not have: "
+      "model.layers.0.mlp.experts");
   EXPECT_EQ(
       refusal(
           *source,
           with(without(stored, "model.norm.weight"), "model.norm.weight", at::ones({4}))),
       "folder: model.norm.weight: expected shape [8], got [4]");
   EXPECT_EQ(
-      refusal(*source, with(stored, "model.layers.0.self_attn.rotary_emb.inv_freq", at::ones({2}))),
+      refusal(
+          *source,
+          with(stored, "model.layers.0.self_attn.rotary_emb.inv_freq", at::ones({2}))),
       "")
       << "derived values of old exports";
 }
@@ -129,7 +133,8 @@ TEST(ConfigFromHuggingFace, UnknownArchitecturesAndForeignSettingsAreRefused) {
   };
   EXPECT_EQ(
       message({{"architectures", {"MambaForCausalLM"}}}),
-      "config.json: architectures: expected one of LlamaForCausalLM, Qwen3ForCausalLM, got "
+      "config.json: architectures: expected one of LlamaForCausalLM, Qwen3ForCausalLM, "
+      "got "
       "MambaForCausalLM");
   Json llama = families().at("llama3").to_hugging_face(tiny(false));
   llama["attention_bias"] = true;
@@ -159,8 +164,9 @@ TEST(OpenModel, SaysWhatItExpects) {
     (void)open_model(fs::path(testing::TempDir()) / "no_such_model", {});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_TRUE(std::string(error.what()).ends_with(
-        "expected a model folder (config.json), a run folder, a checkpoint or a .gguf file"))
+    EXPECT_TRUE(std::string(error.what())
+                    .ends_with("expected a model folder (config.json), a run folder, a "
+                               "checkpoint or a .gguf file"))
         << error.what();
   }
 }

@@ -12,9 +12,9 @@
 #include "titan/config/plugin.h"
 #include "titan/config/registration.h"
 
-// Read by jemalloc at start: a training step frees and takes the same memory again and
-// again, so freed pages stay with the process.
-extern "C" const char* malloc_conf = "dirty_decay_ms:-1,muzzy_decay_ms:-1";
+// Read by jemalloc at start. Its arena for large blocks would give every activation of 8
+// MB and more back to the system at once, and each step would fault those pages in again.
+const char* malloc_conf = "oversize_threshold:0";
 
 namespace titan::cli {
 namespace {

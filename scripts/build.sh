@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 shift || true
 scripts/setup.sh
-cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log" >&2; exit 1; }
-rm -f "build-$preset.log"
+mkdir -p build
+cmake --preset "$preset" >"build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log" >&2; exit 1; }
 # One job a core, but at most one for each 2 GB of memory: LibTorch's headers are large.
 jobs=$(nproc)
 by_memory=$(($(awk '/^MemAvailable/{print $2}' /proc/meminfo) / 2000000))

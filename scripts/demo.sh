@@ -31,12 +31,10 @@ generate() { "$titan" generate "$1" --prompt "$prompt" --max-tokens 48; }
 say "generating before training"
 generate "$work/smollm2" | tee "$work/before.txt"
 
-train() {
-  "$titan" train smollm2_finetune "run.folder=$work/run" "model.path=$work/smollm2" "train.steps=$steps" \
-    "checkpoint.every=10" "$@"
-}
+train=("$titan" train smollm2_finetune "run.folder=$work/run" "model.path=$work/smollm2" "train.steps=$steps"
+  "checkpoint.every=10")
 say "training $steps steps of 4 x 512 tokens in bf16; killed in the middle"
-train 2>&1 &
+"${train[@]}" 2>&1 &
 run=$!
 until [ "$(grep -c '"loss"' "$work/run/metrics.jsonl" 2>/dev/null || true)" -ge $((steps / 2)) ] 2>/dev/null; do
   kill -0 $run 2>/dev/null || { echo "the run ended too early"; exit 1; }
@@ -45,7 +43,7 @@ done
 kill -9 $run
 wait $run 2>/dev/null || true
 say "killed with SIGKILL; resuming"
-train 2>&1
+"${train[@]}" 2>&1
 
 say "generating after training"
 generate "$work/run" | tee "$work/after.txt"

@@ -67,6 +67,17 @@ TEST(Files, EmptyFileMapsToAnEmptySpan) {
   EXPECT_TRUE(MappedFile(path).bytes().empty());
 }
 
+TEST(Files, ForgottenPagesReadTheSameAgain) {
+  const fs::path path = scratch("forget") / "pages";
+  std::string text(20000, 'a');
+  text[9000] = 'b';
+  std::ofstream(path) << text;
+  const MappedFile file(path);
+  file.forget(file.bytes().subspan(1, 19000));
+  EXPECT_EQ(file.bytes()[9000], std::byte{'b'});
+  EXPECT_EQ(file.bytes()[0], std::byte{'a'});
+}
+
 TEST(Files, SecondLockIsRefusedUntilTheFirstIsGone) {
   const fs::path path = scratch("lock") / "lock";
   {

@@ -100,6 +100,17 @@ MappedFile::~MappedFile() {
   }
 }
 
+void MappedFile::forget(std::span<const std::byte> part) const {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(part.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + part.size()) / page * page;
+  if (first < last) {
+    // Advice only: a kernel that does not take it keeps the pages.
+    (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  }
+}
+
 OutputFile::OutputFile(const fs::path& path, Mode mode) : path_(path) {
   const int how = mode == Mode::kTruncate ? O_TRUNC : O_APPEND;
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);

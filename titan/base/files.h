@@ -29,6 +29,11 @@ class MappedFile {
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
 
+  // Takes the whole pages of `part` out of resident memory; reading them again is allowed
+  // and maps them again. For large files that are read once. REQUIRES: part lies in
+  // bytes().
+  void forget(std::span<const std::byte> part) const;
+
  private:
   fs::path path_;
   const std::byte* data_ = nullptr;

@@ -175,7 +175,8 @@ void CheckpointReader::read(
     if (!common) {
       continue;
     }
-    at::Tensor from = files_.at(region.file).tensor(region.key);
+    const SafetensorsFile& file = files_.at(region.file);
+    at::Tensor from = file.tensor(region.key);
     at::Tensor to = destination.detach();
     for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
       const auto d = static_cast<int64_t>(dim);
@@ -184,6 +185,8 @@ void CheckpointReader::read(
       to = to.narrow(d, begin - wanted.offset[dim], common->shape[dim]);
     }
     to.copy_(from);
+    // A state is read once; its file's pages must not stand beside the copy in memory.
+    file.forget(region.key);
   }
 }
 

@@ -195,7 +195,7 @@ TEST(FindLatest, SkipsTornFoldersAndSaysWhy) {
   EXPECT_EQ(
       latest.skipped[2].reason,
       (folder / "step-00000003").string() + ": state.json is missing");
-  EXPECT_TRUE(latest.skipped[3].reason.ends_with("not valid JSON"));
+  EXPECT_TRUE(latest.skipped[3].reason.find("not valid JSON") != std::string::npos);
   fs::remove_all(folder / "step-00000001");
   EXPECT_EQ(find_latest(folder).path, std::nullopt);
 }

@@ -41,6 +41,9 @@ class SafetensorsFile {
   // The raw data of any dtype; valid while this object or a view from it lives.
   [[nodiscard]] std::span<const std::byte> bytes(const std::string& name) const;
 
+  // Takes a tensor that was read out of resident memory (MappedFile::forget).
+  void forget(const std::string& name) const { file_->forget(bytes(name)); }
+
   [[nodiscard]] const SafetensorsMetadata& metadata() const { return header_.metadata; }
 
  private:

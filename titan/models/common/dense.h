@@ -77,6 +77,49 @@ struct DenseConfig {
     const Json& hf, const std::string& what);
 [[nodiscard]] Json dense_to_hugging_face(const DenseConfig& config);
 
+// What distinguishes one dense family from another.
+struct DenseFamily {
+  std::string description;
+  std::string architecture;  // Hugging Face's names of class and model type
+  std::string model_type;
+  bool qk_norm = false;
+  Json extra_settings;  // of config.json, beside those of dense_to_hugging_face
+  std::vector<Size> sizes;
+};
+
+// The registry entry of a family whose Config holds nothing but a DenseConfig `dense`.
+template <class Config>
+[[nodiscard]] Family dense_family(const DenseFamily& traits) {
+  const auto dense = [](const config::AnyConfig& any) -> const DenseConfig& {
+    return any.as<Config>().dense;
+  };
+  const bool qk_norm = traits.qk_norm;
+  return {
+      .description = traits.description,
+      .architectures = {traits.architecture},
+      .from_hugging_face = [](const Json& hf, const std::string& what)
+          -> config::AnyConfig { return Config{dense_from_hugging_face(hf, what)}; },
+      .to_hugging_face =
+          [dense, traits](const config::AnyConfig& any) {
+            Json hf = {
+                {"architectures", {traits.architecture}},
+                {"model_type", traits.model_type}};
+            hf.update(dense_to_hugging_face(dense(any)));
+            hf.update(traits.extra_settings);
+            return hf;
+          },
+      .build =
+          [dense, qk_norm](const nn::Scope& scope, const config::AnyConfig& any) {
+            return build_dense_decoder(scope, dense(any), qk_norm);
+          },
+      .facts = [dense](const config::AnyConfig& any) { return dense_facts(dense(any)); },
+      .weight_names =
+          [dense, qk_norm](const config::AnyConfig& any) {
+            return dense_weight_names(dense(any), qk_norm);
+          },
+      .sizes = traits.sizes};
+}
+
 // Reads Hugging Face's `rope_parameters`, or the older `rope_theta` and `rope_scaling`.
 [[nodiscard]] nn::RotaryConfig rotary_from_hugging_face(
     const Json& hf, const std::string& what);

@@ -1,15 +1,9 @@
-#include <utility>
+#include <array>
 
 #include "titan/models/llama3/config.h"
 
 namespace titan::models {
 namespace {
-
-constexpr bool kQkNorm = false;
-
-const DenseConfig& dense(const config::AnyConfig& any) {
-  return any.as<Llama3Config>().dense;
-}
 
 nn::RotaryConfig scaled(double factor) {
   return {
@@ -63,27 +57,13 @@ std::vector<Size> sizes() {
 
 const RegisterFamily kLlama3(
     std::string(Llama3Config::kType),
-    {.description = "Llama 3 to 3.3, SmolLM2 and others of that architecture",
-     .architectures = {"LlamaForCausalLM"},
-     .from_hugging_face = [](const Json& hf, const std::string& what)
-         -> config::AnyConfig { return Llama3Config{dense_from_hugging_face(hf, what)}; },
-     .to_hugging_face =
-         [](const config::AnyConfig& any) {
-           Json hf = {{"architectures", {"LlamaForCausalLM"}}, {"model_type", "llama"}};
-           hf.update(dense_to_hugging_face(dense(any)));
-           hf["mlp_bias"] = false;
-           return hf;
-         },
-     .build =
-         [](const nn::Scope& scope, const config::AnyConfig& any) {
-           return build_dense_decoder(scope, dense(any), kQkNorm);
-         },
-     .facts = [](const config::AnyConfig& any) { return dense_facts(dense(any)); },
-     .weight_names =
-         [](const config::AnyConfig& any) {
-           return dense_weight_names(dense(any), kQkNorm);
-         },
-     .sizes = sizes()});
+    dense_family<Llama3Config>(
+        {.description = "Llama 3 to 3.3, SmolLM2 and others of that architecture",
+         .architecture = "LlamaForCausalLM",
+         .model_type = "llama",
+         .qk_norm = false,
+         .extra_settings = {{"mlp_bias", false}},
+         .sizes = sizes()}));
 
 }  // namespace
 

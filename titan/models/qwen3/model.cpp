@@ -1,15 +1,9 @@
-#include <utility>
+#include <array>
 
 #include "titan/models/qwen3/config.h"
 
 namespace titan::models {
 namespace {
-
-constexpr bool kQkNorm = true;
-
-const DenseConfig& dense(const config::AnyConfig& any) {
-  return any.as<Qwen3Config>().dense;
-}
 
 // dim, layers, heads, ffn_hidden; the rest is common to the published sizes.
 Qwen3Config published(std::array<int64_t, 4> sizes, bool tied_embeddings) {
@@ -54,27 +48,13 @@ std::vector<Size> sizes() {
 
 const RegisterFamily kQwen3(
     std::string(Qwen3Config::kType),
-    {.description = "Qwen3 dense",
-     .architectures = {"Qwen3ForCausalLM"},
-     .from_hugging_face = [](const Json& hf, const std::string& what)
-         -> config::AnyConfig { return Qwen3Config{dense_from_hugging_face(hf, what)}; },
-     .to_hugging_face =
-         [](const config::AnyConfig& any) {
-           Json hf = {{"architectures", {"Qwen3ForCausalLM"}}, {"model_type", "qwen3"}};
-           hf.update(dense_to_hugging_face(dense(any)));
-           hf["use_sliding_window"] = false;
-           return hf;
-         },
-     .build =
-         [](const nn::Scope& scope, const config::AnyConfig& any) {
-           return build_dense_decoder(scope, dense(any), kQkNorm);
-         },
-     .facts = [](const config::AnyConfig& any) { return dense_facts(dense(any)); },
-     .weight_names =
-         [](const config::AnyConfig& any) {
-           return dense_weight_names(dense(any), kQkNorm);
-         },
-     .sizes = sizes()});
+    dense_family<Qwen3Config>(
+        {.description = "Qwen3 dense",
+         .architecture = "Qwen3ForCausalLM",
+         .model_type = "qwen3",
+         .qk_norm = true,
+         .extra_settings = {{"use_sliding_window", false}},
+         .sizes = sizes()}));
 
 }  // namespace
 

@@ -26,14 +26,10 @@ void run_import(const ImportArguments& arguments) {
   }
   checkpoint::GgufModel model =
       checkpoint::open_gguf_model(arguments.source, dtype_argument(arguments.dtype));
-  const text::GgufTokenizerMetadata tokenizer = tokenizer_metadata(model.tokenizer);
-  checkpoint::HfExport content{
+  const checkpoint::HfExport content{
       .config = std::move(model.config),
       .tensors = std::move(model.tensors),
-      .files = {
-          {"tokenizer.json", text::tokenizer_json_from_gguf(tokenizer).dump() + "\n"},
-          {"tokenizer_config.json",
-           text::tokenizer_config_from_gguf(tokenizer).dump(2) + "\n"}}};
+      .files = tokenizer_files(model.tokenizer)};
   checkpoint::save_hf_folder(arguments.destination, content);
   log::info(
       "imported {} tensors of {} into {}",

@@ -13,8 +13,9 @@
 #include "titan/config/registration.h"
 
 // Read by jemalloc at start. Its arena for large blocks would give every activation of 8
-// MB and more back to the system at once, and each step would fault those pages in again.
-const char* malloc_conf = "oversize_threshold:0";
+// MB and more back to the system at once; pages that it has marked as free stay mapped,
+// so a step that takes them again does not fault.
+const char* malloc_conf = "oversize_threshold:0,muzzy_decay_ms:-1";
 
 namespace titan::cli {
 namespace {

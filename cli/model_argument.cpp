@@ -1,17 +1,28 @@
 #include "cli/model_argument.h"
 
+#include <cerrno>
+#include <cstdlib>
+
 #include "titan/base/error.h"
+#include "titan/base/files.h"
+#include "titan/text/gguf_tokenizer.h"
 
 namespace titan::cli {
+namespace {
 
-at::ScalarType dtype_argument(const std::string& name) {
-  if (name == "fp32") {
-    return at::kFloat;
+// A GGUF file's tokenizer becomes the files of a folder, as at import, for as long as
+// they are being read.
+text::Tokenizer tokenizer_of_gguf(const checkpoint::GgufTokenizer& gguf) {
+  std::string folder = (fs::temp_directory_path() / "titan-tokenizer-XXXXXX").string();
+  if (::mkdtemp(folder.data()) == nullptr) {
+    fail<EnvironmentError>("{}: cannot create folder: {}", folder, errno_text(errno));
   }
-  if (name == "bf16") {
-    return at::kBFloat16;
+  for (const checkpoint::TextFile& file : tokenizer_files(gguf)) {
+    write_file_atomic(fs::path(folder) / file.name, file.text);
   }
-  fail<InputError>("--dtype: expected fp32 or bf16, got {}", name);
+  text::Tokenizer tokenizer = text::Tokenizer::from_folder(folder);
+  fs::remove_all(folder);
+  return tokenizer;
 }
 
 text::GgufTokenizerMetadata tokenizer_metadata(
@@ -34,14 +45,30 @@ text::GgufTokenizerMetadata tokenizer_metadata(
       .chat_template = tokenizer.chat_template};
 }
 
-text::Tokenizer tokenizer_of(const models::OpenedModel& opened) {
-  if (opened.gguf_tokenizer) {
-    throw InputError(
-        "a GGUF file's tokenizer is read at import; run `titan import FILE FOLDER` and "
-        "use the "
-        "folder");
+}  // namespace
+
+at::ScalarType dtype_argument(const std::string& name) {
+  if (name == "fp32") {
+    return at::kFloat;
   }
-  text::Tokenizer tokenizer = text::Tokenizer::from_folder(opened.files);
+  if (name == "bf16") {
+    return at::kBFloat16;
+  }
+  fail<InputError>("--dtype: expected fp32 or bf16, got {}", name);
+}
+
+std::vector<checkpoint::TextFile> tokenizer_files(const checkpoint::GgufTokenizer& gguf) {
+  const text::GgufTokenizerMetadata metadata = tokenizer_metadata(gguf);
+  return {
+      {"tokenizer.json", text::tokenizer_json_from_gguf(metadata).dump() + "\n"},
+      {"tokenizer_config.json",
+       text::tokenizer_config_from_gguf(metadata).dump(2) + "\n"}};
+}
+
+text::Tokenizer tokenizer_of(const models::OpenedModel& opened) {
+  text::Tokenizer tokenizer = opened.gguf_tokenizer
+                                  ? tokenizer_of_gguf(*opened.gguf_tokenizer)
+                                  : text::Tokenizer::from_folder(opened.files);
   tokenizer.check_fits(opened.model->facts().vocab);
   return tokenizer;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
+#include "titan/checkpoint/hf_export.h"
 #include "titan/models/common/open.h"
-#include "titan/text/gguf_tokenizer.h"
 #include "titan/text/tokenizer.h"
 
 namespace titan::cli {
@@ -15,7 +15,8 @@ namespace titan::cli {
 // The tokenizer of an opened model, checked against its vocabulary.
 [[nodiscard]] text::Tokenizer tokenizer_of(const models::OpenedModel& opened);
 
-[[nodiscard]] text::GgufTokenizerMetadata tokenizer_metadata(
-    const checkpoint::GgufTokenizer& tokenizer);
+// The files of a Hugging Face tokenizer that say what the GGUF file's metadata say.
+[[nodiscard]] std::vector<checkpoint::TextFile> tokenizer_files(
+    const checkpoint::GgufTokenizer& gguf);
 
 }  // namespace titan::cli

@@ -24,6 +24,7 @@ train::TrainConfig debug(config::AnyConfig architecture) {
            .dtype = train::Dtype::kBf16},
       .optimizer = {.lr = 8e-4},
       .schedule = {.warmup_steps = 2, .decay_ratio = 0.8},
+      .remat = {.mode = parallel::RematMode::kNone},
       .validation = {
           .every = 50, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
 }

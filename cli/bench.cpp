@@ -1,6 +1,5 @@
 #include "titan/train/bench.h"
 
-#include <chrono>
 #include <memory>
 
 #include <ATen/ATen.h>
@@ -10,12 +9,8 @@
 #include "cli/commands.h"
 #include "cli/recipe_arguments.h"
 #include "titan/base/error.h"
-#include "titan/data/loader.h"
-#include "titan/observe/flops.h"
 #include "titan/observe/machine.h"
 #include "titan/ops/cpu/isa.h"
-#include "titan/optim/adamw.h"
-#include "titan/optim/clip.h"
 
 namespace titan::cli {
 namespace {

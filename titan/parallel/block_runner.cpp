@@ -137,8 +137,13 @@ Tensor BlockRunner::backward(
       trained[i]->handle.source->add_grad(trained[i]->handle.index, dw);
     }
   }
+  // Weights of one source stand together: each source is told once.
+  const ops::WeightSource* told = nullptr;
   for (const ops::Weight& weight : weights_) {
-    weight.handle.source->backward_ended();
+    if (weight.handle.source != told) {
+      told = weight.handle.source;
+      weight.handle.source->backward_ended();
+    }
   }
   return first_weight == 1 ? gradients[0] : Tensor();
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 torch_version=2.15.0
 # The CUDA runtime and profiler libraries that libtorch_cpu.so is linked with; versions as torch pins them.
 wheels=("torch==$torch_version" "nvidia-cuda-runtime==13.2.86" "nvidia-cuda-cupti==13.2.86")
-packages=(build-essential pkg-config cmake ninja-build ccache mold clang-format python3 python3-pip ca-certificates
+packages=(build-essential pkg-config cmake ninja-build ccache mold clang-format python3 python3-pip ca-certificates curl
   nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libicu-dev libfmt-dev libjemalloc-dev libgtest-dev libbenchmark-dev)
 
 step() { printf 'setup: %s\n' "$*"; }
@@ -34,28 +34,43 @@ install_packages() {
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# A wheel is complete once pip has moved it into downloads/, so a second run fetches only what is missing.
+has_hash() { [ -e "$1" ] && printf '%s  %s\n' "$2" "$1" | sha256sum --check --status; } # file sha256
+
+# pip names the file and its hash, curl fetches it and goes on where an interrupted download stopped.
 fetch_wheel() { # name==version -> prints the file's path
-  local name=${1%%==*} version=${1##*==} dir=third_party/downloads file
+  local dir=third_party/downloads url hash file
+  read -r url hash < <(python3 -m pip install --quiet --disable-pip-version-check --dry-run --ignore-installed --report - \
+    --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 \
+    --platform manylinux_2_25_x86_64 --platform manylinux_2_28_x86_64 --target "$dir" "$1" |
+    python3 -c 'import json, sys; i = json.load(sys.stdin)["install"][0]["download_info"]; print(i["url"], i["archive_info"]["hashes"]["sha256"])')
+  [ -n "${hash:-}" ] || fail "pip finds no wheel of $1"
   mkdir -p "$dir"
-  file=$(compgen -G "$dir/${name//-/_}-$version-*.whl" | head -n 1 || true)
-  if [ -z "$file" ]; then
-    step "fetching $1" >&2
-    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 \
-      --platform manylinux2014_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux_2_25_x86_64 \
-      --platform manylinux_2_28_x86_64 --dest "$dir" "$1" >&2
-    file=$(compgen -G "$dir/${name//-/_}-$version-*.whl" | head -n 1)
+  file=$dir/${url##*/}
+  if [ ! -e "$file" ]; then
+    if ! has_hash "$file.part" "$hash"; then
+      step "fetching $1" >&2
+      curl --fail --silent --show-error --location --retry 5 --continue-at - --output "$file.part" "$url" ||
+        fail "the download of $url was interrupted; run this again to go on"
+      has_hash "$file.part" "$hash" || {
+        rm "$file.part"
+        fail "$url has another hash than pip names; run this again to fetch it anew"
+      }
+    fi
+    mv "$file.part" "$file"
   fi
   printf '%s\n' "$file"
 }
 
 unpack_torch() {
-  local target=third_party/libtorch part=third_party/libtorch.part w files=()
+  local target=third_party/libtorch part=third_party/libtorch.part w file files=()
   if [ "$(cat $target/.titan-complete 2>/dev/null)" = "${wheels[*]}" ]; then
     step "LibTorch $torch_version present"
     return 0
   fi
-  for w in "${wheels[@]}"; do files+=("$(fetch_wheel "$w")"); done
+  for w in "${wheels[@]}"; do
+    file=$(fetch_wheel "$w")
+    files+=("$file")
+  done
   step "unpacking LibTorch $torch_version"
   rm -rf "$part" "$target"
   python3 - "$part" "${files[@]}" <<'PY'

@@ -8,8 +8,10 @@ function(titan_kernel_sources target)
     set(object ${target}_${level})
     add_library(${object} OBJECT ${ARGN})
     target_include_directories(${object} PRIVATE ${CMAKE_SOURCE_DIR})
-    # Contraction would let the compiler round one formula in two ways; fma() is written out.
-    target_compile_options(${object} PRIVATE -O3 -fopenmp -ffp-contract=off ${flags_${level}})
+    # Contraction would let the compiler round one formula in two ways; fma() is written out. Without traps and errno a
+    # division or root that does not change may leave its loop.
+    target_compile_options(${object} PRIVATE -O3 -fopenmp -ffp-contract=off -fno-trapping-math -fno-math-errno
+      ${flags_${level}})
     target_compile_definitions(${object} PRIVATE TITAN_ISA_NAMESPACE=${level})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()

@@ -1,6 +1,8 @@
-# titan_module(NAME [TORCH] SOURCES ... HEADERS ... [DEPENDS module ...] [LINK library ...] [TESTS ...])
+# titan_module(NAME [TORCH] SOURCES ... HEADERS ... [DEPENDS module ...] [LINK library ...] [TESTS ...]
+#              [LABELS label ...])
 #   One static library titan::NAME, whose DEPENDS are the layering rule, and one test program titan_NAME_test.
-#   TORCH: the module sees LibTorch and shares the precompiled header.
+#   TORCH: the module sees LibTorch and shares the precompiled header. LABELS: of the test, default: unit. Modules
+#   that start threads add `threads`, which the preset tsan runs.
 
 set(TITAN_ALL_MODULES "" CACHE INTERNAL "every titan module, in order of definition")
 
@@ -15,7 +17,7 @@ function(titan_target_defaults target uses_torch)
 endfunction()
 
 function(titan_module name)
-  cmake_parse_arguments(M "TORCH" "" "SOURCES;HEADERS;DEPENDS;LINK;TESTS" ${ARGN})
+  cmake_parse_arguments(M "TORCH" "" "SOURCES;HEADERS;DEPENDS;LINK;TESTS;LABELS" ${ARGN})
   set(target titan_${name})
   add_library(${target} STATIC ${M_SOURCES})
   add_library(titan::${name} ALIAS ${target})
@@ -26,7 +28,7 @@ function(titan_module name)
   target_link_libraries(${target} PUBLIC ${M_DEPENDS} ${M_LINK})
   set(TITAN_ALL_MODULES ${TITAN_ALL_MODULES} ${target} CACHE INTERNAL "")
   if(M_TESTS)
-    titan_test(${target}_test TORCH ${M_TORCH} SOURCES ${M_TESTS} LINK titan::${name})
+    titan_test(${target}_test TORCH ${M_TORCH} SOURCES ${M_TESTS} LINK titan::${name} LABELS ${M_LABELS})
   endif()
 endfunction()
 
@@ -52,8 +54,13 @@ function(titan_test target)
   titan_test_properties(${target} "${T_LABELS}")
 endfunction()
 
-# Processes that share cores must not spin: passive waiting, and no more OpenMP threads than cores.
+# Processes that share cores must not spin: passive waiting, and no more OpenMP threads than cores. Under the thread
+# sanitizer one: OpenMP's own synchronisation is not instrumented.
 function(titan_test_properties test labels)
+  set(omp_threads 2)
+  if("thread" IN_LIST TITAN_SANITIZE)
+    set(omp_threads 1)
+  endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" TIMEOUT 1800
-    ENVIRONMENT "OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=2;ASAN_OPTIONS=detect_leaks=0")
+    ENVIRONMENT "OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=${omp_threads};ASAN_OPTIONS=detect_leaks=0")
 endfunction()

@@ -15,6 +15,10 @@ if(TITAN_SANITIZE)
   list(JOIN TITAN_SANITIZE "," sanitizers)
   add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${sanitizers})
+  if("thread" IN_LIST TITAN_SANITIZE)
+    # Libraries use fences, which the sanitizer does not follow; that is a warning.
+    add_compile_options(-Wno-tsan)
+  endif()
   if("undefined" IN_LIST TITAN_SANITIZE)
     # LibTorch is built without RTTI for some of its classes: the vptr check would flag its own casts.
     add_compile_options(-fno-sanitize=vptr)

@@ -39,12 +39,13 @@ class GroupedQueryAttention final : public Attention {
     Tensor k = wk_.forward(x, context).view({tokens, c.num_kv_heads, c.head_dim});
     Tensor v = wv_.forward(x, context).view({tokens, c.num_kv_heads, c.head_dim});
     if (q_norm_) {
-      q = q_norm_->forward(q, context);
-      k = k_norm_->forward(k, context);
+      q = q_norm_->rotated(q, context);
+      k = k_norm_->rotated(k, context);
+    } else {
+      const Rotary& rotary = context.step.rotary;
+      q = ops::rope(q, rotary.cosine, rotary.sine);
+      k = ops::rope(k, rotary.cosine, rotary.sine);
     }
-    const Rotary& rotary = context.step.rotary;
-    q = ops::rope(q, rotary.cosine, rotary.sine);
-    k = ops::rope(k, rotary.cosine, rotary.sine);
     if (context.step.cache != nullptr) {
       KvCache::Layer& layer = context.step.cache->layers.at(static_cast<size_t>(c.layer));
       append(context.step.sequence, k, layer.key);

@@ -2,9 +2,11 @@
 // What flows through a model besides activations.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "titan/ops/context.h"
+#include "titan/ops/region.h"
 #include "titan/ops/sequence.h"
 
 namespace titan::nn {
@@ -35,7 +37,8 @@ struct StepContext {
   ops::SequenceContext sequence;
   Tensor targets;  // int64 [T]; undefined where no loss is computed
   Rotary rotary;
-  KvCache* cache = nullptr;  // set in generation
+  KvCache* cache = nullptr;                         // set in generation
+  std::shared_ptr<const ops::RegionTable> regions;  // null: all fused
 };
 
 // What a module's forward is given: the step and the runner's hooks for the ops.

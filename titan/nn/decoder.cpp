@@ -33,10 +33,10 @@ DecoderBlock::DecoderBlock(const Scope& scope, const Config& config)
           "ffn", config.feed_forward, make_swiglu_feed_forward)) {}
 
 Tensor DecoderBlock::forward(const Tensor& x, BlockContext& context) {
-  const Tensor mixed =
-      x + attention_->forward(attention_norm_.forward(x, context), context);
-  return mixed +
-         feed_forward_->forward(feed_forward_norm_.forward(mixed, context), context);
+  const Tensor attended =
+      attention_->forward(attention_norm_.forward(x, context), context);
+  const auto [mixed, normed] = feed_forward_norm_.add(x, attended, context);
+  return mixed + feed_forward_->forward(normed, context);
 }
 
 HeadBlock::HeadBlock(const Scope& scope, const Config& config, const ops::Weight* tied)

@@ -25,7 +25,24 @@ class FeedForward {
   virtual Tensor forward(const Tensor& x, BlockContext& context) = 0;
 };
 
-// down(silu(gate x) * up x).
+// down(activation(gate x, up x)).
+class GatedFeedForward final : public FeedForward {
+ public:
+  // Of gate and up [T, hidden] alike; see titan/ops/glu.h.
+  using Activation =
+      Tensor (*)(const Tensor& gate, const Tensor& up, ops::OpContext& context);
+
+  GatedFeedForward(
+      const Scope& scope, const FeedForwardConfig& config, Activation activation);
+
+  Tensor forward(const Tensor& x, BlockContext& context) override;
+
+ private:
+  Linear gate_, up_, down_;
+  Activation activation_;
+};
+
+// With silu(gate x) * up x.
 [[nodiscard]] std::unique_ptr<FeedForward> make_swiglu_feed_forward(
     const Scope& scope, const FeedForwardConfig& config);
 

@@ -63,10 +63,13 @@ class RematFrame {
   size_t next_ = 0;
 };
 
+class RegionTable;
+
 // Passed by reference to every heavy op; outlives the block's backward.
 struct OpContext {
   WgradQueue* defer = nullptr;  // set by the runner just before it takes gradients
   RematFrame* remat = nullptr;
+  const RegionTable* regions = nullptr;  // null: all regions fused
 };
 
 }  // namespace titan::ops

@@ -74,6 +74,7 @@ BlockRunner::BlockRunner(
 std::shared_ptr<BlockState> BlockRunner::forward(const Tensor& x, Step step) {
   auto state = std::make_shared<BlockState>();
   state->step = std::move(step);
+  state->ops.regions = state->step->regions.get();
   nn::BlockContext context{*state->step, state->ops};
   if (remat_.mode == RematMode::kNone) {
     const at::AutoGradMode record(true);
@@ -150,7 +151,7 @@ Tensor BlockRunner::backward(
 
 Tensor BlockRunner::operator()(const Tensor& x, const Step& step) {
   if (!at::GradMode::is_enabled()) {
-    ops::OpContext ops;
+    ops::OpContext ops{.regions = step->regions.get()};
     nn::BlockContext context{*step, ops};
     return body_(x, context);
   }

@@ -104,6 +104,18 @@ struct LoopConfig {
   }
 };
 
+struct CompileConfig {
+  std::vector<std::string> regions = {"*"};
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& visit) {
+    visit(
+        "regions",
+        self.regions,
+        "point-wise regions that run fused, GLOB or GLOB=IMPLEMENTATION; others plain");
+  }
+};
+
 struct CheckpointConfig {
   int64_t every = 0;
   int64_t keep_latest = 2;
@@ -169,6 +181,7 @@ struct TrainConfig {
   optim::AdamWConfig optimizer;
   optim::ScheduleConfig schedule;
   parallel::RematConfig remat;
+  CompileConfig compile;
   CheckpointConfig checkpoint;
   ValidationConfig validation;
   MetricsConfig metrics;
@@ -183,6 +196,7 @@ struct TrainConfig {
     visit("optimizer", self.optimizer, "AdamW");
     visit("schedule", self.schedule, "of the learning rate");
     visit("remat", self.remat, "what is recomputed in the backward pass");
+    visit("compile", self.compile, "which regions run as fused kernels");
     visit("checkpoint", self.checkpoint, "when the state is saved");
     visit("validation", self.validation, "loss on held-out documents");
     visit("metrics", self.metrics, "what is logged");

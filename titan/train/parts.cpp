@@ -20,7 +20,8 @@ std::unique_ptr<models::CausalLm> build_model(const TrainConfig& config) {
       models::CausalLmOptions{
           .compute_dtype = scalar_type(config.train.dtype),
           .remat = config.remat,
-          .overrides = config.overrides});
+          .overrides = config.overrides,
+          .regions = config.compile.regions});
   if (config.train.context > model->facts().context) {
     fail<ConfigError>(
         "train.context: expected at most the model's {} positions, got {}",

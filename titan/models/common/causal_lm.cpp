@@ -27,7 +27,8 @@ nn::OverrideMap resolve(
 
 CausalLm::CausalLm(const config::AnyConfig& config, const CausalLmOptions& options)
     : config_(config),
-      store_(std::make_unique<parallel::ParameterStore>(options.compute_dtype)) {
+      store_(std::make_unique<parallel::ParameterStore>(options.compute_dtype)),
+      regions_(std::make_shared<ops::RegionTable>(options.regions)) {
   const Family& family = family_of(config);
   config::check(config);
   facts_ = family.facts(config);
@@ -72,7 +73,7 @@ Tensor CausalLm::logits(
   if (rows.defined()) {
     x = x.index_select(0, rows);
   }
-  ops::OpContext ops;
+  ops::OpContext ops{.regions = step->regions.get()};
   nn::BlockContext context{*step, ops};
   return decoder_.head->logits(x, context);
 }
@@ -92,6 +93,7 @@ std::shared_ptr<nn::StepContext> CausalLm::step_of(
     const ops::SequenceContext& sequence) const {
   auto step = std::make_shared<nn::StepContext>();
   step->sequence = sequence;
+  step->regions = regions_;
   step->rotary = decoder_.rotary->at(sequence.positions());
   return step;
 }

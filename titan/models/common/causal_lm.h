@@ -15,7 +15,8 @@ namespace titan::models {
 struct CausalLmOptions {
   at::ScalarType compute_dtype = at::kFloat;  // kFloat or kBFloat16; masters are fp32
   parallel::RematConfig remat;
-  std::vector<std::string> overrides;  // "glob=name", see nn/override.h
+  std::vector<std::string> overrides;        // "glob=name", see nn/override.h
+  std::vector<std::string> regions = {"*"};  // see ops::RegionTable
 };
 
 // Not thread-safe. Building allocates nothing; parameters().materialize() does.
@@ -68,6 +69,7 @@ class CausalLm {
   ModelFacts facts_;
   std::vector<nn::NodeInfo> nodes_;
   std::unique_ptr<parallel::ParameterStore> store_;
+  std::shared_ptr<const ops::RegionTable> regions_;
   Decoder decoder_;
   std::vector<std::unique_ptr<parallel::BlockRunner>>
       runners_;  // embedding, layers, head

@@ -117,6 +117,10 @@ inline __m256i to_bf16(F16 a) {
 #endif
 }
 
+inline F16 from_bf16(__m256i half) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16))};
+}
+
 inline void store(Bf16* p, F16 a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bf16(a));
 }
@@ -131,6 +135,11 @@ inline float reduce_add(F16 a) {
 
 inline float reduce_max(F16 a) {
   return _mm512_reduce_max_ps(a.v);
+}
+
+// Where a <= b lanes of x, else (also where one is NaN) of y.
+inline F16 where_less_equal(F16 a, F16 b, F16 x, F16 y) {
+  return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ), y.v, x.v)};
 }
 
 // x - floor(x); 0 for -inf.
@@ -251,6 +260,10 @@ inline __m256i to_bf16(F16 a) {
   return _mm256_permute4x64_epi64(packed, 0xd8);
 }
 
+inline F16 from_bf16(__m256i half) {
+  return {widen(_mm256_castsi256_si128(half)), widen(_mm256_extracti128_si256(half, 1))};
+}
+
 inline void store(Bf16* p, F16 a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bf16(a));
 }
@@ -273,6 +286,12 @@ inline float reduce_max(F16 a) {
   __m128 t = _mm_max_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
   t = _mm_max_ps(t, _mm_movehl_ps(t, t));
   return _mm_cvtss_f32(_mm_max_ss(t, _mm_movehdup_ps(t)));
+}
+
+inline F16 where_less_equal(F16 a, F16 b, F16 x, F16 y) {
+  return {
+      _mm256_blendv_ps(y.lo, x.lo, _mm256_cmp_ps(a.lo, b.lo, _CMP_LE_OQ)),
+      _mm256_blendv_ps(y.hi, x.hi, _mm256_cmp_ps(a.hi, b.hi, _CMP_LE_OQ))};
 }
 
 inline F16 floor(F16 a) {

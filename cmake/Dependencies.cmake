@@ -16,12 +16,23 @@ add_library(titan::torch ALIAS titan_torch)
 target_include_directories(titan_torch SYSTEM INTERFACE
   ${TITAN_TORCH_DIR}/include ${TITAN_TORCH_DIR}/include/torch/csrc/api/include)
 target_compile_definitions(titan_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
-target_compile_options(titan_torch INTERFACE -fopenmp)
+target_compile_options(titan_torch INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>)
 # torch's own libgomp, so that one OpenMP runtime serves the library and our kernels.
 target_link_libraries(titan_torch INTERFACE
   ${TITAN_TORCH_DIR}/lib/libtorch_cpu.so ${TITAN_TORCH_DIR}/lib/libc10.so ${TITAN_TORCH_DIR}/lib/libgomp.so.1)
 target_link_options(titan_torch INTERFACE
   -Wl,--disable-new-dtags,-rpath,${TITAN_TORCH_DIR}/lib,-rpath,${TITAN_TORCH_DIR}/../nvidia/cu13/lib)
+
+if(TITAN_CUDA)
+  if(NOT EXISTS ${TITAN_TORCH_DIR}/lib/libtorch_cuda.so)
+    message(FATAL_ERROR "TITAN_CUDA: ${TITAN_TORCH_DIR} is a LibTorch without CUDA; set TITAN_TORCH_DIR to one with it")
+  endif()
+  find_package(CUDAToolkit REQUIRED)
+  target_compile_definitions(titan_torch INTERFACE TITAN_CUDA)
+  # Nothing of ours refers to libtorch_cuda itself: it registers its kernels when it is loaded.
+  target_link_libraries(titan_torch INTERFACE -Wl,--no-as-needed ${TITAN_TORCH_DIR}/lib/libtorch_cuda.so
+    ${TITAN_TORCH_DIR}/lib/libc10_cuda.so -Wl,--as-needed CUDA::cudart)
+endif()
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

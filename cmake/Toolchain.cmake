@@ -4,9 +4,11 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 # Everywhere, executables too: they share the precompiled header with the libraries.
-add_compile_options(-fPIC)
+add_compile_options($<IF:$<COMPILE_LANGUAGE:CUDA>,-Xcompiler=-fPIC,-fPIC>)
 # Designated initializers leave out members on purpose: those have defaults.
-add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers -fvisibility-inlines-hidden)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;$<$<CXX_COMPILER_ID:GNU>:-Werror>;-Wno-missing-field-initializers;-fvisibility-inlines-hidden>")
+# Regions are generic lambdas over constexpr arrays.
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda>")
 
 if("thread" IN_LIST TITAN_SANITIZE AND "address" IN_LIST TITAN_SANITIZE)
   message(FATAL_ERROR "TITAN_SANITIZE: address and thread cannot be combined")

@@ -44,6 +44,10 @@ void adamw_step(
   check("first moment", first_moment, numel);
   check("second moment", second_moment, numel);
   TORCH_CHECK(args.step >= 1, "[adamw_step] expected step >= 1, got ", args.step);
+  if (!parameter.is_cpu()) {
+    adamw_step_plain(args, parameter, gradient, first_moment, second_moment);
+    return;
+  }
   const cpu::AdamW update{
       .parameter = parameter.mutable_data_ptr<float>(),
       .gradient = gradient.const_data_ptr<float>(),
@@ -84,6 +88,9 @@ double sum_of_squares(const Tensor& x) {
       x.scalar_type() == at::kFloat && x.is_contiguous(),
       "[sum_of_squares] expected contiguous fp32, got ",
       x.scalar_type());
+  if (!x.is_cpu()) {
+    return x.square().sum(at::kDouble).item<double>();
+  }
   constexpr int64_t kBlock = 65536;
   const int64_t blocks = (x.numel() + kBlock - 1) / kBlock;
   const auto* data = x.const_data_ptr<float>();

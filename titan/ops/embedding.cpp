@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "titan/ops/cpu/parallel.h"
+#include "titan/ops/library_op.h"
 #include "titan/ops/saved_weight.h"
 
 namespace titan::ops {
@@ -110,6 +111,12 @@ Tensor embedding(const Tensor& tokens, const Weight& weight, OpContext& context)
       tokens.sizes(),
       " and ",
       weight.sizes());
+  if (!tokens.is_cpu()) {
+    const auto plain = [](const auto& inputs, const auto& weights) {
+      return std::vector{embedding_plain(inputs[0], weights[0])};
+    };
+    return library_op(plain, {tokens}, {weight}, context, "embedding").at(0);
+  }
   return EmbeddingFunction::apply(tokens, weight.stub, weight.handle, &context);
 }
 

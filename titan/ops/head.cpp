@@ -4,6 +4,7 @@
 
 #include "titan/ops/cpu/gemm.h"
 #include "titan/ops/cpu/vocabulary.h"
+#include "titan/ops/library_op.h"
 #include "titan/ops/saved_weight.h"
 
 namespace titan::ops {
@@ -152,11 +153,20 @@ Tensor target_logprobs(
       targets.scalar_type(),
       " ",
       targets.sizes());
+  if (!x.is_cpu()) {
+    const auto plain = [](const auto& inputs, const auto& weights) {
+      return std::vector{target_logprobs_plain(inputs[0], weights[0], inputs[1])};
+    };
+    return library_op(plain, {x, targets}, {weight}, context, "head").at(0);
+  }
   return TargetLogprobsFunction::apply(x, weight.stub, targets, weight.handle, &context);
 }
 
 Tensor logits(const Tensor& x, const Weight& weight) {
   check_rows("logits", x, weight);
+  if (!x.is_cpu()) {
+    return at::linear(x.detach(), weight.value()).to(at::kFloat);
+  }
   const Tensor packed = weight.handle.packed(PackKind::kForward);
   return cpu::gemm(x.detach(), packed, weight.stub.size(0), at::kFloat);
 }
@@ -168,7 +178,7 @@ Tensor log_sum_exp(const Tensor& logits) {
       logits.scalar_type(),
       " ",
       logits.sizes());
-  return cpu::log_sum_exp_rows(logits);
+  return logits.is_cpu() ? cpu::log_sum_exp_rows(logits) : at::logsumexp(logits, 1);
 }
 
 Tensor target_logprobs_plain(

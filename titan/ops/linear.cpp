@@ -4,6 +4,7 @@
 
 #include "titan/ops/cpu/gemm.h"
 #include "titan/ops/cpu/weight_grad.h"
+#include "titan/ops/library_op.h"
 #include "titan/ops/saved_weight.h"
 
 namespace titan::ops {
@@ -69,6 +70,12 @@ Tensor linear(
       " and ",
       weight.sizes());
   TORCH_CHECK(x.is_contiguous(), "[linear] expected contiguous rows");
+  if (!x.is_cpu()) {
+    const auto plain = [](const auto& inputs, const auto& weights) {
+      return std::vector{linear_plain(inputs[0], weights[0])};
+    };
+    return library_op(plain, {x}, {weight}, context, name).at(0);
+  }
   return LinearFunction::apply(x, weight.stub, weight.handle, &context, name);
 }
 

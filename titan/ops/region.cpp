@@ -86,12 +86,8 @@ struct RegionFunction : torch::autograd::Function<RegionFunction> {
     Tensor row_means = inputs.back();
     inputs.pop_back();
     const std::vector<Tensor> columns = values_of(saved.weights);
-    for (size_t i = 0; i < grads.size(); ++i) {
-      grads[i] = grads[i].defined()
-                     ? grads[i].contiguous()
-                     : at::zeros(
-                           saved.call.result_sizes[i],
-                           inputs[0].options().dtype(dtype_of(saved.call, inputs)));
+    for (Tensor& grad : grads) {
+      grad = grad.contiguous();
     }
     variable_list d_inputs(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -246,6 +242,10 @@ std::vector<Tensor> run_region(
   check(call, tensors, weights);
   const RegionImplementation* chosen =
       context.regions == nullptr ? nullptr : context.regions->find(call.region->name);
+  if (chosen == nullptr) {
+    const bool has_kernels = tensors[0].is_cpu() || call.region->cuda_kernels != nullptr;
+    chosen = has_kernels ? &fused_implementation() : &plain_implementation();
+  }
   std::vector<Tensor> stubs;
   std::vector<WeightHandle> handles;
   for (const Weight& weight : weights) {

@@ -23,12 +23,17 @@ namespace cpu {
 struct RegionKernels;
 }
 
+namespace cuda {
+struct RegionKernels;
+}
+
 // What is known of a region besides its name.
 struct Region {
   std::string_view name;
   std::span<const region::Kind> inputs;
   int num_results;
-  const cpu::RegionKernels* kernels;  // of this process's instruction set
+  const cpu::RegionKernels* kernels;        // of this process's instruction set
+  const cuda::RegionKernels* cuda_kernels;  // null: the plain form runs on devices
   // The chain on tensors; see region::run_plain.
   std::vector<Tensor> (*plain)(
       const std::vector<Tensor>& inputs,

@@ -78,6 +78,9 @@ struct RopeFunction : torch::autograd::Function<RopeFunction> {
 
 Tensor rope(const Tensor& x, const Tensor& cosine, const Tensor& sine) {
   check(x, cosine, sine);
+  if (!x.is_cpu()) {
+    return rope_plain(x, cosine, sine);
+  }
   return RopeFunction::apply(x, cosine, sine);
 }
 

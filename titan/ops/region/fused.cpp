@@ -6,7 +6,11 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "titan/ops/region/arguments.h"
 #include "titan/ops/region/kernels.h"
+#ifdef TITAN_CUDA
+#include "titan/ops/cuda/fused_region.h"
+#endif
 
 namespace titan::ops {
 namespace {
@@ -14,52 +18,6 @@ namespace {
 // The gradient of a column is summed in fp32 within blocks of this many rows, and over
 // the blocks in order in double.
 constexpr int64_t kBlockRows = 32;
-
-cpu::RegionOperand operand_of(const RegionView& view, const Tensor& tensor) {
-  if (!tensor.defined()) {
-    return {};
-  }
-  auto* data = static_cast<char*>(tensor.mutable_data_ptr());
-  return {
-      .data = data + view.offset * tensor.element_size(),
-      .row_stride = view.row_stride,
-      .row_divisor = view.row_divisor};
-}
-
-// `scalars` is filled and must outlive the result.
-cpu::RegionArgs args_of(const RegionPass& pass, std::vector<float>& scalars) {
-  const RegionCall& call = pass.call;
-  TORCH_CHECK(
-      call.inputs.size() <= cpu::kMaxRegionOperands &&
-          call.results.size() <= cpu::kMaxRegionOperands,
-      "[region] ",
-      call.region->name,
-      " has more than ",
-      cpu::kMaxRegionOperands,
-      " operands");
-  scalars.assign(call.scalars.begin(), call.scalars.end());
-  cpu::RegionArgs args;
-  args.width = call.width;
-  args.scalars = scalars.data();
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const RegionView& view = call.inputs[i];
-    const bool column = call.region->inputs[i] == region::Kind::kColumns;
-    const Tensor& from = column ? pass.columns[view.source] : pass.tensors[view.source];
-    args.inputs[i] = operand_of(view, from);
-    if (!column && !pass.d_tensors.empty()) {
-      args.d_inputs[i] = operand_of(view, pass.d_tensors[view.source]);
-    }
-  }
-  for (size_t i = 0; i < call.results.size(); ++i) {
-    const RegionView& view = call.results[i];
-    args.outputs[i] = operand_of(view, pass.results[view.source]);
-  }
-  return args;
-}
-
-bool narrow(const RegionPass& pass) {
-  return pass.tensors[pass.call.inputs[0].source].scalar_type() == at::kBFloat16;
-}
 
 int64_t grain_of(int64_t elements) {
   return std::max<int64_t>(1, at::internal::GRAIN_SIZE / std::max<int64_t>(1, elements));
@@ -85,25 +43,37 @@ void add_blocks(const Tensor& partial, float* to) {
 }  // namespace
 
 void fused_forward(const RegionPass& pass) {
+#ifdef TITAN_CUDA
+  if (pass.tensors[0].is_cuda()) {
+    cuda::fused_forward(pass);
+    return;
+  }
+#endif
   const RegionCall& call = pass.call;
   const cpu::RegionKernels& kernels = *call.region->kernels;
   std::vector<float> scalars;
-  cpu::RegionArgs args = args_of(pass, scalars);
+  cpu::RegionArgs args = region_args(pass, scalars);
   if (kernels.means > 0) {
     pass.row_means = at::empty({call.rows, kernels.means}, at::kFloat);
     args.row_means = pass.row_means.mutable_data_ptr<float>();
   }
-  const auto run = narrow(pass) ? kernels.forward_bf16 : kernels.forward_fp32;
+  const auto run = has_bf16_rows(pass) ? kernels.forward_bf16 : kernels.forward_fp32;
   at::parallel_for(0, call.rows, grain_of(call.width), [&](int64_t begin, int64_t end) {
     run(args, begin, end);
   });
 }
 
 void fused_backward(const RegionPass& pass) {
+#ifdef TITAN_CUDA
+  if (pass.tensors[0].is_cuda()) {
+    cuda::fused_backward(pass);
+    return;
+  }
+#endif
   const RegionCall& call = pass.call;
   const cpu::RegionKernels& kernels = *call.region->kernels;
   std::vector<float> scalars;
-  cpu::RegionArgs args = args_of(pass, scalars);
+  cpu::RegionArgs args = region_args(pass, scalars);
   args.row_means = pass.row_means.mutable_data_ptr<float>();
   const int64_t blocks = (call.rows + kBlockRows - 1) / kBlockRows;
   std::vector<Tensor> partial(call.inputs.size());
@@ -113,7 +83,7 @@ void fused_backward(const RegionPass& pass) {
       partial[i] = at::empty({blocks, call.width}, at::kFloat);
     }
   }
-  const auto run = narrow(pass) ? kernels.backward_bf16 : kernels.backward_fp32;
+  const auto run = has_bf16_rows(pass) ? kernels.backward_bf16 : kernels.backward_fp32;
   const int64_t grain = grain_of(kBlockRows * call.width);
   at::parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {

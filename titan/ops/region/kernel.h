@@ -3,107 +3,53 @@
 //
 // Forward: one pass over the row for each row mean, one for the results. Backward: the
 // adjoint of a row mean is a sum over the row, so one pass collects those of the results,
-// one more each mean that stands inside another, and a last one forms the gradients. A
-// chain is a tree: a shared part is walked once for each use, and the compiler merges the
-// equal computations.
+// one more each mean that stands inside another, and a last one forms the gradients.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "titan/ops/cpu/vec.h"
 #include "titan/ops/cpu/vec_loops.h"
-#include "titan/ops/region/expression.h"
+#include "titan/ops/region/chain.h"
 #include "titan/ops/region/kernels.h"
 #include "titan/ops/region/vector_ops.h"
 
 namespace titan::ops::cpu::TITAN_ISA_NAMESPACE {
 
-template <class... E>
-struct List {};
+// What region::Chain asks of the numbers of rows of type T.
+template <class T>
+struct VectorArithmetic {
+  static F16 number(double x) { return splat(static_cast<float>(x)); }
 
-template <class L, class E>
-struct Append;
-
-template <class... T, class E>
-struct Append<List<T...>, E> {
-  using Type =
-      std::conditional_t<(std::is_same_v<T, E> || ...), List<T...>, List<T..., E>>;
-};
-
-// The row means in E after those in L, inner ones first.
-template <class E, class L>
-struct Means {
-  using Type = L;
-};
-
-template <class E, class L>
-using MeansIn = typename Means<E, L>::Type;
-
-template <class Op, class A, class L>
-struct Means<region::Unary<Op, A>, L> {
-  using Type = MeansIn<A, L>;
-};
-
-template <class Op, class A, class B, class L>
-struct Means<region::Binary<Op, A, B>, L> {
-  using Type = MeansIn<B, MeansIn<A, L>>;
-};
-
-template <class A, class L>
-struct Means<region::Rounded<A>, L> {
-  using Type = MeansIn<A, L>;
-};
-
-template <class A, class L>
-struct Means<region::RowMean<A>, L> {
-  using Type = typename Append<MeansIn<A, L>, region::RowMean<A>>::Type;
-};
-
-template <class L>
-struct Means<std::tuple<>, L> {
-  using Type = L;
-};
-
-template <class E, class... Rest, class L>
-struct Means<std::tuple<E, Rest...>, L> {
-  using Type = MeansIn<std::tuple<Rest...>, MeansIn<E, L>>;
-};
-
-template <class E, class... T>
-constexpr int index_in(List<T...> /*list*/) {
-  int index = 0;
-  const bool found = ((std::is_same_v<E, T> || (++index, false)) || ...);
-  return found ? index : -1;
-}
-
-template <class... T>
-constexpr int size_of(List<T...> /*list*/) {
-  return sizeof...(T);
-}
-
-// Calls f(E{}, index) for each E of a list or tuple.
-template <template <class...> class Pack, class... E, class F>
-inline void for_each(Pack<E...> /*pack*/, const F& f) {
-  [&]<size_t... I>(std::index_sequence<I...>) {
-    (f(E{}, std::integral_constant<int, I>{}), ...);
+  static F16 rounded(F16 a) {
+    return TITAN_ISA_NAMESPACE::rounded(a, static_cast<const T*>(nullptr));
   }
-  (std::make_index_sequence<sizeof...(E)>{});
-}
+};
 
 // flatten: a call left in the inner loop would send every vector through memory.
 template <class R, class T>
-class RegionKernel {
+class RegionKernel : region::Chain<R, F16, VectorArithmetic<T>> {
+  using Chain = region::Chain<R, F16, VectorArithmetic<T>>;
+  using Chain::back;
+  using Chain::kInputs;
+  using Chain::kMeans;
+  using Chain::kResults;
+  using Chain::value;
+  using typename Chain::Gradients;
+  using typename Chain::Lane;
+  using typename Chain::MeanList;
+  using typename Chain::Results;
+
  public:
   [[gnu::flatten]] static void forward(
       const RegionArgs& args, int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const Row row = row_of(args, r);
       Lane lane = first_lane(args);
-      for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
+      region::for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
         F16 sum = splat(0);
         for_vectors(0, args.width, [&](int64_t i, int n) {
           load_inputs(row, i, n, lane);
@@ -115,7 +61,7 @@ class RegionKernel {
       });
       for_vectors(0, args.width, [&](int64_t i, int n) {
         load_inputs(row, i, n, lane);
-        for_each(Results{}, [&](auto e, auto k) {
+        region::for_each(Results{}, [&](auto e, auto k) {
           put(static_cast<T*>(row.output[k]) + i, value(e, lane), n);
         });
       });
@@ -136,7 +82,7 @@ class RegionKernel {
         load_inputs(row, i, n, lane);
         Gradients g{};
         results_backward(row, i, n, lane, g);
-        for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
+        region::for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
           back(A{}, seeds[k], lane, g);
         });
         store_gradients(row, i, n, g, d_columns);
@@ -147,11 +93,6 @@ class RegionKernel {
   static constexpr int means() { return kMeans; }
 
  private:
-  using Results = region::Outputs<R>;
-  using MeanList = MeansIn<Results, List<>>;
-  static constexpr int kInputs = R::kInputs.size();
-  static constexpr int kResults = std::tuple_size_v<Results>;
-  static constexpr int kMeans = size_of(MeanList{});
   using Seeds = std::array<F16, kMeans + 1>;
 
   // Where one row's operands begin.
@@ -159,17 +100,6 @@ class RegionKernel {
     const void* input[kInputs];
     void* output[kResults];
     void* d_input[kInputs];
-  };
-
-  struct Lane {
-    F16 input[kInputs];
-    F16 scalar[R::kScalars + 1];
-    F16 mean[kMeans + 1];
-  };
-
-  struct Gradients {
-    F16 input[kInputs];
-    F16 mean[kMeans + 1];
   };
 
   template <class V>
@@ -227,80 +157,9 @@ class RegionKernel {
     return get(static_cast<const V*>(row.input[I]) + i, n);
   }
 
-  template <int I>
-  static F16 value(region::Input<I> /*e*/, const Lane& lane) {
-    return lane.input[I];
-  }
-
-  template <int I>
-  static F16 value(region::Scalar<I> /*e*/, const Lane& lane) {
-    return lane.scalar[I];
-  }
-
-  template <int N, int D>
-  static F16 value(region::Number<N, D> /*e*/, const Lane& /*lane*/) {
-    return splat(static_cast<float>(static_cast<double>(N) / D));
-  }
-
-  template <class A>
-  static F16 value(region::RowMean<A> e, const Lane& lane) {
-    return lane.mean[index_in<decltype(e)>(MeanList{})];
-  }
-
-  template <class A>
-  static F16 value(region::Rounded<A> /*e*/, const Lane& lane) {
-    return rounded(value(A{}, lane), static_cast<const T*>(nullptr));
-  }
-
-  template <class Op, class A>
-  static F16 value(region::Unary<Op, A> /*e*/, const Lane& lane) {
-    return evaluate(Op{}, value(A{}, lane));
-  }
-
-  template <class Op, class A, class B>
-  static F16 value(region::Binary<Op, A, B> /*e*/, const Lane& lane) {
-    return evaluate(Op{}, value(A{}, lane), value(B{}, lane));
-  }
-
-  // Adds the gradients of expression e, whose adjoint is d, to g.
-  template <int I>
-  static void back(region::Input<I> /*e*/, F16 d, const Lane& /*lane*/, Gradients& g) {
-    g.input[I] = g.input[I] + d;
-  }
-
-  template <int I>
-  static void back(region::Scalar<I> /*e*/, F16, const Lane& /*lane*/, Gradients&) {}
-
-  template <int N, int D>
-  static void back(region::Number<N, D> /*e*/, F16, const Lane& /*lane*/, Gradients&) {}
-
-  template <class A>
-  static void back(region::RowMean<A> e, F16 d, const Lane& /*lane*/, Gradients& g) {
-    constexpr int k = index_in<decltype(e)>(MeanList{});
-    g.mean[k] = g.mean[k] + d;
-  }
-
-  template <class A>
-  static void back(region::Rounded<A> /*e*/, F16 d, const Lane& lane, Gradients& g) {
-    back(A{}, d, lane, g);
-  }
-
-  template <class Op, class A>
-  static void back(region::Unary<Op, A> e, F16 d, const Lane& lane, Gradients& g) {
-    back(A{}, d * slope(Op{}, value(A{}, lane), value(e, lane)), lane, g);
-  }
-
-  template <class Op, class A, class B>
-  static void back(
-      region::Binary<Op, A, B> /*e*/, F16 d, const Lane& lane, Gradients& g) {
-    const auto [da, db] = slopes(Op{}, d, value(A{}, lane), value(B{}, lane));
-    back(A{}, da, lane, g);
-    back(B{}, db, lane, g);
-  }
-
   static void results_backward(
       const Row& row, int64_t i, int n, const Lane& lane, Gradients& g) {
-    for_each(Results{}, [&](auto e, auto k) {
+    region::for_each(Results{}, [&](auto e, auto k) {
       back(e, get(static_cast<const T*>(row.output[k]) + i, n), lane, g);
     });
   }
@@ -328,8 +187,8 @@ class RegionKernel {
   static void add_inner_means(int64_t width, const Row& row, Lane& lane, Seeds& sums) {
     sums[K] = splat(reduce_add(sums[K]) / static_cast<float>(width));
     if constexpr (K > 0) {
-      for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
-        if constexpr (k == K && size_of(MeansIn<A, List<>>{}) > 0) {
+      region::for_each(MeanList{}, [&]<class A>(region::RowMean<A> /*mean*/, auto k) {
+        if constexpr (k == K && region::size_of(region::MeansIn<A>{}) > 0) {
           for_vectors(0, width, [&](int64_t i, int n) {
             load_inputs(row, i, n, lane);
             Gradients g{};

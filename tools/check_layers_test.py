@@ -37,6 +37,10 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(problems_of(
             {"titan/models/qwen3/a.cpp": '#include "titan/models/common/dense.h"\n'}), [])
 
+    def test_braces_in_raw_strings_are_not_code(self):
+        text = "int f() {\n  g(R\"x({{ %s)x\");\n}\n" % ("\n" * 20)
+        self.assertEqual(problems_of({"titan/nn/a.cpp": text * 10}), [])
+
     def test_long_files_and_functions_fail(self):
         body = "  x();\n" * 90
         self.assertEqual(len(problems_of({"titan/nn/a.cpp": f"void f() {{\n{body}}}\n"})), 1)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "titan/base/error.h"
 #include "titan/text/characters.h"
@@ -10,54 +11,16 @@
 namespace titan::text {
 namespace {
 
-// Start of the last character of `text`. REQUIRES: well-formed, not empty.
-size_t last_character(std::string_view text) {
-  size_t at = text.size() - 1;
-  while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
-    --at;
-  }
-  return at;
-}
-
 bool ends_in_word(std::string_view text) {
   if (text.empty()) {
     return false;
   }
-  const size_t at = last_character(text);
+  const size_t at = last_utf8(text);
   return is_word(code_point(text.substr(at), text.size() - at));
 }
 
 bool starts_in_word(std::string_view text) {
   return !text.empty() && is_word(code_point(text, next_utf8(text).size));
-}
-
-// Bytes of the white space that `text` ends with.
-size_t space_at_end(std::string_view text) {
-  size_t end = text.size();
-  while (end > 0) {
-    const size_t at = last_character(text.substr(0, end));
-    if (!is_space(code_point(text.substr(at), end - at))) {
-      break;
-    }
-    end = at;
-  }
-  return text.size() - end;
-}
-
-size_t space_at_start(std::string_view text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t size = next_utf8(text.substr(at)).size;
-    if (!is_space(code_point(text.substr(at), size))) {
-      break;
-    }
-    at += size;
-  }
-  return at;
-}
-
-uint64_t edge_key(int32_t node, char byte) {
-  return static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(byte);
 }
 
 }  // namespace
@@ -77,52 +40,108 @@ AddedToken read_added_token(const Json& node, int64_t id, const std::string& whe
   return token;
 }
 
-AddedTokenMatcher::AddedTokenMatcher() {
-  root_.fill(kNone);
+AddedTokenMatcher::AddedTokenMatcher(std::vector<Entry> entries)
+    : entries_(std::move(entries)) {
+  for (const Entry& entry : entries_) {
+    for (const char c : entry.spelling) {
+      uint8_t& byte_class = byte_class_[static_cast<unsigned char>(c)];
+      if (byte_class == 0) {
+        // 255 classes are enough: 0xFF is no byte of UTF-8.
+        byte_class = static_cast<uint8_t>(num_classes_++);
+      }
+    }
+  }
+  next_.assign(num_classes_, kNone);
+  depth_.push_back(0);
+  entry_.push_back(kNone);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].spelling.empty()) {
+      enter(static_cast<int32_t>(i));
+    }
+  }
+  link();
 }
 
-void AddedTokenMatcher::add(const AddedToken& token, std::string_view spelling) {
-  if (spelling.empty()) {
-    return;
-  }
-  const auto new_node = [&] {
-    token_of_node_.push_back(kNone);
-    return static_cast<int32_t>(token_of_node_.size()) - 1;
-  };
-  int32_t& first = root_[static_cast<unsigned char>(spelling[0])];
-  if (first == kNone) {
-    first = new_node();
-  }
-  int32_t node = first;
-  for (const char byte : spelling.substr(1)) {
-    const auto [edge, added] = edges_.try_emplace(edge_key(node, byte), kNone);
-    if (added) {
-      edge->second = new_node();
-    }
-    node = edge->second;
-  }
-  token_of_node_[static_cast<size_t>(node)] = static_cast<int32_t>(tokens_.size());
-  tokens_.push_back(token);
+int32_t& AddedTokenMatcher::next(int32_t node, size_t byte_class) {
+  return next_[static_cast<size_t>(node) * num_classes_ + byte_class];
 }
 
-AddedTokenMatcher::Match AddedTokenMatcher::longest_at(std::string_view text) const {
-  Match best{nullptr, 0};
-  int32_t node = root_[static_cast<unsigned char>(text[0])];
-  for (size_t size = 1; node != kNone; ++size) {
-    const int32_t token = token_of_node_[static_cast<size_t>(node)];
-    if (token != kNone) {
-      best = {&tokens_[static_cast<size_t>(token)], size};
+// The spellings as a trie.
+void AddedTokenMatcher::enter(int32_t entry) {
+  const std::string& spelling = entries_[static_cast<size_t>(entry)].spelling;
+  starts_[static_cast<unsigned char>(spelling[0])] = true;
+  int32_t node = 0;
+  for (const char c : spelling) {
+    const size_t byte_class = byte_class_[static_cast<unsigned char>(c)];
+    if (next(node, byte_class) == kNone) {
+      const auto added = static_cast<int32_t>(depth_.size());
+      next(node, byte_class) = added;
+      next_.insert(next_.end(), num_classes_, kNone);
+      depth_.push_back(depth_[static_cast<size_t>(node)] + 1);
+      entry_.push_back(kNone);
     }
-    if (size == text.size()) {
+    node = next(node, byte_class);
+  }
+  entry_[static_cast<size_t>(node)] = entry;
+}
+
+// Fills the missing transitions, breadth first: where a byte leads out of the trie, to
+// the node of the longest suffix that is in it.
+void AddedTokenMatcher::link() {
+  std::vector<int32_t> suffix(depth_.size(), 0);
+  std::vector<int32_t> queue{0};
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const int32_t node = queue[i];
+    const int32_t shorter = suffix[static_cast<size_t>(node)];
+    int32_t& entry = entry_[static_cast<size_t>(node)];
+    if (entry == kNone && node != 0) {
+      entry = entry_[static_cast<size_t>(shorter)];
+    }
+    for (size_t c = 0; c < num_classes_; ++c) {
+      const int32_t elsewhere = node == 0 ? 0 : next(shorter, c);
+      int32_t& child = next(node, c);
+      if (child == kNone) {
+        child = elsewhere;
+      } else {
+        suffix[static_cast<size_t>(child)] = elsewhere;
+        queue.push_back(child);
+      }
+    }
+  }
+}
+
+std::optional<AddedTokenMatcher::Match> AddedTokenMatcher::find(
+    std::string_view text, size_t from, size_t end) const {
+  std::optional<Match> best;
+  size_t node = 0;
+  for (size_t at = from; at < end; ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (node == 0 && !best && !starts_[byte]) {
+      continue;
+    }
+    node = static_cast<size_t>(next_[node * num_classes_ + byte_class_[byte]]);
+    // Where nothing that starts as early can still end, the match is final.
+    if (best && at + 1 - depth_[node] > best->range.begin) {
       break;
     }
-    const auto edge = edges_.find(edge_key(node, text[size]));
-    node = edge == edges_.end() ? kNone : edge->second;
+    if (entry_[node] != kNone) {
+      const Entry& entry = entries_[static_cast<size_t>(entry_[node])];
+      const size_t begin = at + 1 - entry.spelling.size();
+      if (!best || begin <= best->range.begin) {
+        best = {&entry.token, {begin, at + 1}};
+      }
+    }
   }
   return best;
 }
 
 std::vector<Stretch> AddedTokenMatcher::cut(std::string_view text) const {
+  const Range whole{0, text.size()};
+  return cut(text, {&whole, 1});
+}
+
+std::vector<Stretch> AddedTokenMatcher::cut(
+    std::string_view text, std::span<const Range> marked) const {
   std::vector<Stretch> stretches;
   size_t done = 0;  // up to here the text is in `stretches`
   const auto emit_text = [&](size_t end) {
@@ -130,24 +149,24 @@ std::vector<Stretch> AddedTokenMatcher::cut(std::string_view text) const {
       stretches.push_back({std::nullopt, text.substr(done, end - done)});
     }
   };
-  for (size_t at = 0; at < text.size();) {
-    const Match match = longest_at(text.substr(at));
-    if (match.token == nullptr) {
-      ++at;
-      continue;
+  size_t at = 0;
+  for (const Range& range : marked) {
+    at = std::max(at, range.begin);
+    while (const std::optional<Match> match = find(text, at, range.end)) {
+      const std::string_view before = text.substr(0, match->range.begin);
+      const std::string_view after = text.substr(match->range.end);
+      const AddedToken& token = *match->token;
+      if (!token.single_word || (!ends_in_word(before) && !starts_in_word(after))) {
+        const size_t begin =
+            std::max(done, before.size() - (token.lstrip ? space_at_end(before) : 0));
+        const size_t end = std::max(
+            begin, match->range.end + (token.rstrip ? space_at_start(after) : 0));
+        emit_text(begin);
+        stretches.push_back({token.id, text.substr(begin, end - begin)});
+        done = end;
+      }
+      at = match->range.end;
     }
-    const size_t match_end = at + match.size;
-    const std::string_view before = text.substr(0, at);
-    const std::string_view after = text.substr(match_end);
-    const AddedToken& token = *match.token;
-    if (!token.single_word || (!ends_in_word(before) && !starts_in_word(after))) {
-      const size_t begin = std::max(done, at - (token.lstrip ? space_at_end(before) : 0));
-      const size_t end = match_end + (token.rstrip ? space_at_start(after) : 0);
-      emit_text(begin);
-      stretches.push_back({token.id, text.substr(begin, std::max(begin, end) - begin)});
-      done = std::max(begin, end);
-    }
-    at = match_end;
   }
   emit_text(text.size());
   return stretches;

@@ -5,23 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "titan/base/json.h"
+#include "titan/text/range.h"
 
 namespace titan::text {
 
 struct AddedToken {
   int32_t id = 0;
-  std::string content;
+  std::string content = "";
   bool special = false;
   bool single_word = false;  // only where no word character touches it
   bool lstrip = false;       // takes the white space before it along
   bool rstrip = false;       // and after it
-  bool normalized = false;   // looked for in the normalized text, in normalized form
+  bool normalized = false;   // looked for in the normalized text
+  // What is looked for there; unset: what the normalizer makes of `content`.
+  std::optional<std::string> spelling = std::nullopt;
 };
 
 // One entry of "added_tokens". FormatError names the field.
@@ -34,33 +37,52 @@ struct Stretch {
   std::string_view text;
 };
 
-// Finds added tokens, at each place the longest one. Immutable and thread-safe. Its time
-// grows with the text, not with the number of tokens.
+// Finds added tokens: the leftmost, of those the longest. Immutable and thread-safe. One
+// table look-up a byte (Aho, Corasick 1975), however many tokens there are.
 class AddedTokenMatcher {
  public:
-  AddedTokenMatcher();
+  // An added token, and the text that is looked for; an empty one is never found.
+  struct Entry {
+    AddedToken token;
+    std::string spelling;
+  };
 
-  // Looks for `spelling` from now on; an empty one is never found.
-  void add(const AddedToken& token, std::string_view spelling);
+  AddedTokenMatcher() : AddedTokenMatcher(std::vector<Entry>()) {}
+
+  explicit AddedTokenMatcher(std::vector<Entry> entries);
 
   // Cuts `text` without a rest; none of the stretches is empty.
   [[nodiscard]] std::vector<Stretch> cut(std::string_view text) const;
+
+  // The same, but a token's spelling must lie within one of the ranges `marked`; what
+  // lstrip and rstrip take along may lie outside. REQUIRES: in order, disjoint, in
+  // `text`.
+  [[nodiscard]] std::vector<Stretch> cut(
+      std::string_view text, std::span<const Range> marked) const;
 
  private:
   static constexpr int32_t kNone = -1;
 
   struct Match {
     const AddedToken* token;
-    size_t size;
+    Range range;
   };
 
-  [[nodiscard]] Match longest_at(std::string_view text) const;
+  void enter(int32_t entry);
+  void link();
+  [[nodiscard]] int32_t& next(int32_t node, size_t byte_class);
+  // In text[from, end).
+  [[nodiscard]] std::optional<Match> find(
+      std::string_view text, size_t from, size_t end) const;
 
-  // A trie: edges by (node, byte); the root's edges, tried at every byte, as a table.
-  std::array<int32_t, 256> root_;
-  std::unordered_map<uint64_t, int32_t> edges_;
-  std::vector<int32_t> token_of_node_;  // index into tokens_, kNone within a spelling
-  std::vector<AddedToken> tokens_;
+  std::vector<Entry> entries_;
+  std::array<uint8_t, 256> byte_class_{};  // 0: in no spelling
+  std::array<bool, 256> starts_{};         // a spelling starts with the byte
+  size_t num_classes_ = 1;
+  // By node; node 0 is the root.
+  std::vector<int32_t> next_;  // [node][byte class]
+  std::vector<uint32_t> depth_;
+  std::vector<int32_t> entry_;  // the longest that ends here, kNone: no one does
 };
 
 }  // namespace titan::text

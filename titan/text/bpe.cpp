@@ -1,129 +1,199 @@
 #include "titan/text/bpe.h"
 
-#include <algorithm>
-#include <queue>
+#include <utility>
 
 #include "titan/base/log.h"
+#include "titan/text/byte_alphabet.h"
+#include "titan/text/text_hash.h"
 #include "titan/text/utf8.h"
 
 namespace titan::text {
 namespace {
 
-// Longer pieces seldom come twice.
-constexpr size_t kCachedPieceBytes = 64;
+constexpr std::string_view kMark = "\u2581";
 
-uint64_t pair_key(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 |
-         static_cast<uint32_t>(right);
+bool is_one_character(std::string_view text) {
+  return !text.empty() && next_utf8(text).size == text.size();
 }
 
 }  // namespace
-
-// The symbols of one piece as a linked list, and the merges that apply, best first. A
-// candidate is stale once one of its two symbols has changed.
-class Bpe::Word {
- public:
-  Word(const Bpe& model, std::span<const int32_t> characters) : model_(model) {
-    const size_t size = characters.size();
-    symbols_.reserve(size);
-    for (size_t i = 0; i < size; ++i) {
-      symbols_.push_back({characters[i], i - 1, i + 1 < size ? i + 1 : kNone});
-    }
-    for (size_t i = 0; i + 1 < size; ++i) {
-      consider(i);
-    }
-  }
-
-  std::vector<int32_t> merge_all() {
-    while (!candidates_.empty()) {
-      const Candidate best = candidates_.top();
-      candidates_.pop();
-      if (applies(best)) {
-        join(best);
-      }
-    }
-    std::vector<int32_t> ids;
-    for (size_t i = symbols_.empty() ? kNone : 0; i != kNone; i = symbols_[i].next) {
-      ids.push_back(symbols_[i].id);
-    }
-    return ids;
-  }
-
- private:
-  static constexpr size_t kNone = static_cast<size_t>(-1);
-  static constexpr int32_t kGone = -1;
-
-  struct Symbol {
-    int32_t id;
-    size_t previous;
-    size_t next;
-  };
-
-  struct Candidate {
-    int32_t rank;
-    size_t position;
-    int32_t left;
-    int32_t right;
-    int32_t joined;
-
-    // The queue's top is its greatest: lowest rank, then leftmost.
-    bool operator<(const Candidate& other) const {
-      return std::pair(rank, position) > std::pair(other.rank, other.position);
-    }
-  };
-
-  void consider(size_t position) {
-    const Symbol& symbol = symbols_[position];
-    const int32_t right = symbols_[symbol.next].id;
-    if (const Ranked* merge = model_.find_merge(symbol.id, right)) {
-      candidates_.push({merge->rank, position, symbol.id, right, merge->joined});
-    }
-  }
-
-  [[nodiscard]] bool applies(const Candidate& candidate) const {
-    const Symbol& symbol = symbols_[candidate.position];
-    return symbol.id == candidate.left && symbol.next != kNone &&
-           symbols_[symbol.next].id == candidate.right;
-  }
-
-  void join(const Candidate& candidate) {
-    Symbol& symbol = symbols_[candidate.position];
-    Symbol& right = symbols_[symbol.next];
-    symbol.id = candidate.joined;
-    right.id = kGone;
-    symbol.next = right.next;
-    if (symbol.next != kNone) {
-      symbols_[symbol.next].previous = candidate.position;
-      consider(candidate.position);
-    }
-    if (symbol.previous != kNone) {
-      consider(symbol.previous);
-    }
-  }
-
-  const Bpe& model_;
-  std::vector<Symbol> symbols_;
-  std::priority_queue<Candidate> candidates_;
-};
 
 Bpe::Bpe(
     Vocabulary vocabulary,
     std::span<const Merge> merges,
     BpeOptions options,
-    std::unordered_set<int32_t> control_ids)
+    const ModelContext& context)
     : vocabulary_(std::move(vocabulary)),
-      options_(options),
-      control_ids_(std::move(control_ids)) {
-  merges_.reserve(merges.size());
-  for (size_t i = 0; i < merges.size(); ++i) {
-    merges_[pair_key(merges[i].left, merges[i].right)] = {
-        static_cast<int32_t>(i), merges[i].joined};
+      options_(std::move(options)),
+      byte_pieces_(context.byte_pieces) {
+  for (const Merge& merge : merges) {
+    merges_.get_or_add(merge.left, merge.right) = {merge.rank, merge.joined};
+  }
+  enter_characters();
+  enter_fallback_bytes();
+  enter_whole_pieces(context);
+  find_safe_cut();
+}
+
+void Bpe::enter_characters() {
+  byte_ids_.fill(kNoId);
+  if (byte_pieces_) {
+    for (size_t byte = 0; byte < byte_ids_.size(); ++byte) {
+      const auto found = vocabulary_.find(byte_symbol(static_cast<uint8_t>(byte)));
+      byte_ids_[byte] = found == vocabulary_.end() ? kNoId : found->second;
+    }
+    return;
+  }
+  for (const auto& [token, id] : vocabulary_) {
+    if (is_one_character(token)) {
+      characters_.add(token, id);
+      if (token.size() == 1) {
+        byte_ids_[static_cast<unsigned char>(token[0])] = id;
+      }
+    }
   }
 }
 
-const Bpe::Ranked* Bpe::find_merge(int32_t left, int32_t right) const {
-  const auto found = merges_.find(pair_key(left, right));
-  return found == merges_.end() ? nullptr : &found->second;
+void Bpe::enter_fallback_bytes() {
+  for (size_t byte = 0; byte < fallback_ids_.size(); ++byte) {
+    const auto found = vocabulary_.find(fmt::format("<0x{:02X}>", byte));
+    fallback_ids_[byte] = found == vocabulary_.end() ? kNoId : found->second;
+  }
+}
+
+// With ignore_merges every token but a control token; else those that merging their own
+// text gives back, which saves the merging.
+void Bpe::enter_whole_pieces(const ModelContext& context) {
+  auto scratch = scratch_.take();
+  left_out_.test_and_set();  // no warnings yet
+  std::vector<int32_t> ids;
+  for (const auto& [token, id] : vocabulary_) {
+    const std::optional<std::string> piece =
+        byte_pieces_ ? bytes_of_symbols(token) : token;
+    if (!piece || piece->empty()) {
+      continue;  // no text leads to it
+    }
+    bool whole = !context.control_ids.contains(id);
+    if (!options_.ignore_merges) {
+      ids.clear();
+      merge_piece(*piece, *scratch, ids);
+      whole = ids.size() == 1 && ids[0] == id;
+    }
+    if (whole) {
+      whole_pieces_.add(*piece, id);
+    }
+  }
+  left_out_.clear();
+}
+
+void Bpe::find_safe_cut() {
+  cut_at_marks_ = !byte_pieces_ && characters_.find(kMark) &&
+                  options_.continuing_prefix.empty() && options_.end_suffix.empty();
+  for (const auto& [token, id] : vocabulary_) {
+    size_t at = token.find(kMark);
+    while (cut_at_marks_ && at != std::string::npos) {
+      cut_at_marks_ = std::string_view(token).substr(0, at).ends_with(kMark) || at == 0;
+      at = token.find(kMark, at + kMark.size());
+    }
+  }
+}
+
+void Bpe::encode(
+    std::string_view text,
+    std::span<const Range> pieces,
+    std::vector<int32_t>& ids) const {
+  auto scratch = scratch_.take();
+  for (const Range& range : pieces) {
+    std::string_view piece = text.substr(range.begin, range.size());
+    while (cut_at_marks_) {
+      const size_t word = piece.find_first_not_of(kMark);  // bytes of the mark will do
+      const size_t cut = word == piece.npos ? piece.npos : piece.find(kMark, word);
+      if (cut == piece.npos) {
+        break;
+      }
+      encode_piece(piece.substr(0, cut), *scratch, ids);
+      piece.remove_prefix(cut);
+    }
+    encode_piece(piece, *scratch, ids);
+  }
+}
+
+void Bpe::encode_piece(
+    std::string_view piece, Scratch& scratch, std::vector<int32_t>& ids) const {
+  const uint64_t hash = hash_bytes(piece);
+  if (scratch.cache.find(piece, hash, ids)) {
+    return;
+  }
+  const size_t before = ids.size();
+  if (const std::optional<int32_t> id = whole_pieces_.find(piece, hash)) {
+    ids.push_back(*id);
+  } else {
+    merge_piece(piece, scratch, ids);
+  }
+  scratch.cache.insert(piece, hash, std::span(ids).subspan(before));
+}
+
+void Bpe::merge_piece(
+    std::string_view piece, Scratch& scratch, std::vector<int32_t>& ids) const {
+  scratch.symbols.clear();
+  append_characters(piece, scratch.symbols);
+  scratch.merger.apply(merges_, scratch.symbols, ids);
+}
+
+void Bpe::append_characters(std::string_view piece, std::vector<int32_t>& symbols) const {
+  bool after_unknown = false;
+  const size_t end = piece.size();
+  for (size_t at = 0; at < end;) {
+    const size_t size =
+        byte_pieces_ ? 1 : utf8_size(static_cast<unsigned char>(piece[at]));
+    const std::string_view character = piece.substr(at, size);
+    const int32_t id = character_id(character, at == 0, at + size == end);
+    at += size;
+    bool unknown = false;
+    if (id != kNoId) {
+      symbols.push_back(id);
+    } else if (!append_fallback(character, symbols)) {
+      unknown = true;
+      if (!options_.unk_id) {
+        note_left_out(character);
+      } else if (!(options_.fuse_unk && after_unknown)) {
+        symbols.push_back(*options_.unk_id);
+      }
+    }
+    after_unknown = unknown;
+  }
+}
+
+int32_t Bpe::character_id(std::string_view character, bool first, bool last) const {
+  const bool prefixed = !first && !options_.continuing_prefix.empty();
+  const bool suffixed = last && !options_.end_suffix.empty();
+  if (prefixed || suffixed) {
+    std::string token = prefixed ? options_.continuing_prefix : "";
+    token += character;
+    token += suffixed ? options_.end_suffix : "";
+    const auto found = vocabulary_.find(token);
+    return found == vocabulary_.end() ? kNoId : found->second;
+  }
+  if (character.size() == 1) {
+    return byte_ids_[static_cast<unsigned char>(character[0])];
+  }
+  return characters_.find(character).value_or(kNoId);
+}
+
+bool Bpe::append_fallback(
+    std::string_view character, std::vector<int32_t>& symbols) const {
+  if (!options_.byte_fallback) {
+    return false;
+  }
+  for (const char byte : character) {
+    if (fallback_ids_[static_cast<unsigned char>(byte)] == kNoId) {
+      return false;
+    }
+  }
+  for (const char byte : character) {
+    symbols.push_back(fallback_ids_[static_cast<unsigned char>(byte)]);
+  }
+  return true;
 }
 
 void Bpe::note_left_out(std::string_view character) const {
@@ -131,47 +201,27 @@ void Bpe::note_left_out(std::string_view character) const {
     log::warning(
         "the tokenizer has no token for the character \"{}\" and no unknown token; such "
         "characters are left out",
-        character);
+        byte_pieces_ ? byte_symbol(static_cast<uint8_t>(character[0]))
+                     : std::string(character));
   }
 }
 
-std::vector<int32_t> Bpe::characters(std::string_view piece) const {
-  std::vector<int32_t> ids;
-  ids.reserve(piece.size());
-  bool after_unknown = false;
-  while (!piece.empty()) {
-    const std::string_view character = piece.substr(0, next_utf8(piece).size);
-    piece.remove_prefix(character.size());
-    const auto found = vocabulary_.find(character);
-    if (found != vocabulary_.end()) {
-      ids.push_back(found->second);
-    } else if (!options_.unk_id) {
-      note_left_out(character);
-    } else if (!(options_.fuse_unk && after_unknown)) {
-      ids.push_back(*options_.unk_id);
-    }
-    after_unknown = found == vocabulary_.end();
+std::vector<Bpe::Merge> merges_of_ranked_tokens(std::span<const RankedToken> tokens) {
+  TokenTable ids;
+  for (const RankedToken& token : tokens) {
+    ids.add(token.text, token.id);
   }
-  return ids;
-}
-
-void Bpe::encode(std::string_view piece, std::vector<int32_t>& ids) const {
-  if (options_.ignore_merges) {
-    const auto found = vocabulary_.find(piece);
-    if (found != vocabulary_.end() && !control_ids_.contains(found->second)) {
-      ids.push_back(found->second);
-      return;
+  std::vector<Bpe::Merge> merges;
+  for (const RankedToken& token : tokens) {
+    for (size_t cut = 1; cut < token.text.size(); ++cut) {
+      const std::optional<int32_t> left = ids.find(token.text.substr(0, cut));
+      const std::optional<int32_t> right = ids.find(token.text.substr(cut));
+      if (left && right) {
+        merges.push_back({*left, *right, token.id, token.rank});
+      }
     }
   }
-  const bool cached = piece.size() <= kCachedPieceBytes;
-  if (cached && cache_.find(piece, ids)) {
-    return;
-  }
-  std::vector<int32_t> result = Word(*this, characters(piece)).merge_all();
-  ids.insert(ids.end(), result.begin(), result.end());
-  if (cached) {
-    cache_.insert(piece, std::move(result));
-  }
+  return merges;
 }
 
 }  // namespace titan::text

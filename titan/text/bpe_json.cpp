@@ -1,34 +1,13 @@
-// Reading the "model" of a tokenizer.json.
+// Byte-pair encoding from the "model" of a tokenizer.json.
+
+#include <utility>
 
 #include "titan/base/error.h"
 #include "titan/text/bpe.h"
+#include "titan/text/vocabulary_json.h"
 
 namespace titan::text {
 namespace {
-
-Vocabulary read_vocabulary(const Json& node, const std::string& where) {
-  const auto member = node.find("vocab");
-  if (member == node.end() || !member->is_object() || member->empty()) {
-    fail<FormatError>("{}: expected an object \"vocab\" of tokens and ids", where);
-  }
-  Vocabulary vocabulary;
-  std::unordered_set<int32_t> ids;
-  vocabulary.reserve(member->size());
-  for (const auto& [token, value] : member->items()) {
-    if (!value.is_number_integer() || value.get<int64_t>() < 0 ||
-        value.get<int64_t>() > INT32_MAX) {
-      fail<FormatError>(
-          "{}.vocab: token \"{}\": expected an id, got {}", where, token, value.dump());
-    }
-    const auto id = value.get<int32_t>();
-    if (!ids.insert(id).second) {
-      fail<FormatError>(
-          "{}.vocab: token \"{}\": id {} belongs to another token too", where, token, id);
-    }
-    vocabulary.emplace(token, id);
-  }
-  return vocabulary;
-}
 
 // The two halves of a merge: "left right", or a pair where tokens may hold spaces.
 std::pair<std::string, std::string> read_pair(
@@ -50,8 +29,12 @@ std::pair<std::string, std::string> read_pair(
       merge.dump());
 }
 
+// `prefix` is what continuing tokens start with; joining drops it from the right half.
 std::vector<Bpe::Merge> read_merges(
-    const Json& node, const Vocabulary& vocabulary, const std::string& where) {
+    const Json& node,
+    const Vocabulary& vocabulary,
+    const std::string& prefix,
+    const std::string& where) {
   const auto member = node.find("merges");
   if (member == node.end() || !member->is_array()) {
     fail<FormatError>("{}: expected a list \"merges\"", where);
@@ -68,59 +51,34 @@ std::vector<Bpe::Merge> read_merges(
       }
       return found->second;
     };
-    merges.push_back({id_of(left), id_of(right), id_of(left + right)});
+    const std::string rest =
+        right.starts_with(prefix) ? right.substr(prefix.size()) : right;
+    merges.push_back(
+        {id_of(left), id_of(right), id_of(left + rest), static_cast<int32_t>(i)});
   }
   return merges;
-}
-
-void refuse_variants(const Json& node, const std::string& where) {
-  if (json_get<bool>(node, "byte_fallback", where, false)) {
-    fail<FormatError>("{}: byte_fallback is not supported", where);
-  }
-  if (json_get<double>(node, "dropout", where, 0.0) != 0.0) {
-    fail<FormatError>("{}: dropout is not supported: ids would be random", where);
-  }
-  for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!json_get<std::string>(node, affix, where, "").empty()) {
-      fail<FormatError>("{}: {} is not supported", where, affix);
-    }
-  }
 }
 
 }  // namespace
 
 std::unique_ptr<Model> make_bpe(
-    const Json& node,
-    const std::string& where,
-    const std::unordered_set<int32_t>& control_ids) {
-  refuse_variants(node, where);
+    const Json& node, const std::string& where, const ModelContext& context) {
+  if (json_get<double>(node, "dropout", where, 0.0) != 0.0) {
+    fail<FormatError>("{}: dropout is not supported: ids would be random", where);
+  }
   Vocabulary vocabulary = read_vocabulary(node, where);
-  const std::vector<Bpe::Merge> merges = read_merges(node, vocabulary, where);
-  BpeOptions options;
-  options.fuse_unk = json_get<bool>(node, "fuse_unk", where, false);
-  options.ignore_merges = json_get<bool>(node, "ignore_merges", where, false);
-  const auto unknown = json_get<std::string>(node, "unk_token", where, "");
-  if (!unknown.empty()) {
-    const auto found = vocabulary.find(unknown);
-    if (found == vocabulary.end()) {
-      fail<FormatError>(
-          "{}: unk_token \"{}\" is not a token of the vocabulary", where, unknown);
-    }
-    options.unk_id = found->second;
-  }
-  return std::make_unique<Bpe>(std::move(vocabulary), merges, options, control_ids);
-}
-
-std::unique_ptr<Model> make_model(
-    const Json& node,
-    const std::string& where,
-    const std::unordered_set<int32_t>& control_ids) {
-  // Old files leave the type out; they are all BPE where they have merges.
-  const auto type = json_get<std::string>(node, "type", where, "BPE");
-  if (type != "BPE") {
-    fail<FormatError>("{}: type \"{}\" is not supported (known: BPE)", where, type);
-  }
-  return make_bpe(node, where, control_ids);
+  BpeOptions options{
+      .unk_id = read_unk_id(node, vocabulary, where),
+      .fuse_unk = json_get<bool>(node, "fuse_unk", where, false),
+      .ignore_merges = json_get<bool>(node, "ignore_merges", where, false),
+      .byte_fallback = json_get<bool>(node, "byte_fallback", where, false),
+      .continuing_prefix =
+          json_get<std::string>(node, "continuing_subword_prefix", where, ""),
+      .end_suffix = json_get<std::string>(node, "end_of_word_suffix", where, "")};
+  const std::vector<Bpe::Merge> merges =
+      read_merges(node, vocabulary, options.continuing_prefix, where);
+  return std::make_unique<Bpe>(
+      std::move(vocabulary), merges, std::move(options), context);
 }
 
 }  // namespace titan::text

@@ -18,20 +18,13 @@ bool stands_for_itself(int byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-std::string two_byte_utf8(char32_t point) {
-  if (point < 0x80) {
-    return {static_cast<char>(point)};
-  }
-  return {static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 0x3F))};
-}
-
 Alphabet make_alphabet() {
   Alphabet alphabet;
   alphabet.bytes.fill(-1);
   char32_t next = 0x100;
   for (int byte = 0; byte < 256; ++byte) {
     const char32_t point = stands_for_itself(byte) ? static_cast<char32_t>(byte) : next++;
-    alphabet.symbols[static_cast<size_t>(byte)] = two_byte_utf8(point);
+    append_utf8(alphabet.symbols[static_cast<size_t>(byte)], point);
     alphabet.bytes[point] = byte;
   }
   return alphabet;

@@ -1,12 +1,13 @@
 #include "titan/text/gguf_tokenizer.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "titan/base/error.h"
+#include "titan/text/bpe.h"
+#include "titan/text/gguf_splitting.h"
 
 namespace titan::text {
 namespace {
@@ -21,53 +22,14 @@ enum class TokenType : int32_t {
   kByte = 6
 };
 
-// How the text of one kind of tokenizer is cut. The patterns are those of the published
-// tokenizer.json files (GPT-2, Llama 3, Qwen 2, SmolLM2).
-struct Splitting {
-  std::string_view pre;
-  bool digits = false;                         // each digit a piece of its own
-  std::span<const std::string_view> patterns;  // before the byte alphabet, in order
-  bool gpt2_pattern = false;                   // ByteLevel cuts by its own pattern
-  bool ignore_merges = false;
-  bool nfc = false;
-};
-
-constexpr std::string_view kLlama3[] = {
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-constexpr std::string_view kQwen2[] = {
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
-// What llama.cpp does where a file names no pattern of its own.
-constexpr std::string_view kDefault[] = {
-    R"([\p{P}\$\+<=>\^~\|]+)",
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))",
-    R"(\p{N}+)",
-    R"([0-9][0-9][0-9])"};
-
-constexpr Splitting kSplittings[] = {
-    {.pre = "default", .patterns = kDefault},
-    {.pre = "gpt-2", .patterns = {}, .gpt2_pattern = true},
-    {.pre = "llama-bpe", .patterns = kLlama3, .ignore_merges = true},
-    {.pre = "qwen2", .patterns = kQwen2, .nfc = true},
-    {.pre = "smollm", .digits = true, .patterns = {}, .gpt2_pattern = true}};
-
-const Splitting& find_splitting(const std::string& pre) {
-  std::vector<std::string_view> known;
-  for (const Splitting& splitting : kSplittings) {
-    if (splitting.pre == pre) {
-      return splitting;
-    }
-    known.push_back(splitting.pre);
-  }
-  fail<FormatError>(
-      "tokenizer.ggml.pre: \"{}\" is not supported (known: {})",
-      pre,
-      fmt::join(known, ", "));
-}
+constexpr std::string_view kByteLevelModel = "gpt2";
+constexpr std::string_view kSentencePieceModel = "llama";
 
 void check(const GgufTokenizerMetadata& metadata) {
-  if (metadata.model != "gpt2") {
+  if (metadata.model != kByteLevelModel && metadata.model != kSentencePieceModel) {
     fail<FormatError>(
-        "tokenizer.ggml.model: \"{}\" is not supported (known: gpt2)", metadata.model);
+        "tokenizer.ggml.model: \"{}\" is not supported (known: gpt2, llama)",
+        metadata.model);
   }
   if (metadata.tokens.empty()) {
     fail<FormatError>("tokenizer.ggml.tokens: empty");
@@ -77,6 +39,13 @@ void check(const GgufTokenizerMetadata& metadata) {
         "tokenizer.ggml.token_type: expected {} entries, got {}",
         metadata.tokens.size(),
         metadata.token_types.size());
+  }
+  if (metadata.model == kSentencePieceModel &&
+      metadata.scores.size() != metadata.tokens.size()) {
+    fail<FormatError>(
+        "tokenizer.ggml.scores: expected {} entries, got {}",
+        metadata.tokens.size(),
+        metadata.scores.size());
   }
   std::unordered_set<std::string_view> seen;
   for (size_t id = 0; id < metadata.tokens.size(); ++id) {
@@ -105,12 +74,12 @@ Json byte_level(bool add_prefix_space, bool use_regex) {
       {"use_regex", use_regex}};
 }
 
-Json pre_tokenizer(const Splitting& splitting, bool add_space_prefix) {
+Json pre_tokenizer(const GgufSplitting& splitting, bool add_space_prefix) {
   Json parts = Json::array();
   if (splitting.digits) {
     parts.push_back({{"type", "Digits"}, {"individual_digits", true}});
   }
-  for (const std::string_view pattern : splitting.patterns) {
+  for (const char* pattern : splitting.patterns) {
     parts.push_back(
         {{"type", "Split"},
          {"pattern", {{"Regex", pattern}}},
@@ -164,7 +133,8 @@ Json added_tokens(const GgufTokenizerMetadata& metadata) {
   return list;
 }
 
-Json bpe_model(const GgufTokenizerMetadata& metadata, const Splitting& splitting) {
+// The members of every BPE model; the caller puts the vocabulary's merges in.
+Json bpe_model(const GgufTokenizerMetadata& metadata, Json merges) {
   Json vocabulary = Json::object();
   // Appended directly: operator[] would search all members for each token.
   auto& members = vocabulary.get_ref<Json::object_t&>();
@@ -183,16 +153,15 @@ Json bpe_model(const GgufTokenizerMetadata& metadata, const Splitting& splitting
       {"end_of_word_suffix", nullptr},
       {"fuse_unk", false},
       {"byte_fallback", false},
-      {"ignore_merges", splitting.ignore_merges},
+      {"ignore_merges", false},
       {"vocab", std::move(vocabulary)},
-      {"merges", metadata.merges}};
+      {"merges", std::move(merges)}};
 }
 
-}  // namespace
-
-Json tokenizer_json_from_gguf(const GgufTokenizerMetadata& metadata) {
-  check(metadata);
-  const Splitting& splitting = find_splitting(metadata.pre);
+Json byte_level_tokenizer(const GgufTokenizerMetadata& metadata) {
+  const GgufSplitting& splitting = find_gguf_splitting(metadata.pre);
+  Json model = bpe_model(metadata, metadata.merges);
+  model["ignore_merges"] = splitting.ignore_merges;
   return {
       {"version", "1.0"},
       {"truncation", nullptr},
@@ -202,7 +171,71 @@ Json tokenizer_json_from_gguf(const GgufTokenizerMetadata& metadata) {
       {"pre_tokenizer", pre_tokenizer(splitting, metadata.add_space_prefix)},
       {"post_processor", post_processor(metadata)},
       {"decoder", byte_level(true, true)},
-      {"model", bpe_model(metadata, splitting)}};
+      {"model", std::move(model)}};
+}
+
+// All ways to make a piece from two others, best score first: the list of merges with
+// which Hugging Face files stand for SentencePiece's BPE.
+Json sentencepiece_merges(const GgufTokenizerMetadata& metadata) {
+  std::vector<RankedToken> pieces;
+  for (size_t i = 0; i < metadata.tokens.size(); ++i) {
+    if (static_cast<TokenType>(metadata.token_types[i]) == TokenType::kNormal) {
+      pieces.push_back({metadata.tokens[i], static_cast<int32_t>(i), 0});
+    }
+  }
+  std::vector<Bpe::Merge> merges = merges_of_ranked_tokens(pieces);
+  const auto score = [&](const Bpe::Merge& merge) {
+    return metadata.scores[static_cast<size_t>(merge.joined)];
+  };
+  std::ranges::stable_sort(merges, [&](const Bpe::Merge& a, const Bpe::Merge& b) {
+    return score(a) > score(b);
+  });
+  const auto token = [&](int32_t id) { return metadata.tokens[static_cast<size_t>(id)]; };
+  Json list = Json::array();
+  for (const Bpe::Merge& merge : merges) {
+    list.push_back(Json::array({token(merge.left), token(merge.right)}));
+  }
+  return list;
+}
+
+Json sentencepiece_tokenizer(const GgufTokenizerMetadata& metadata) {
+  constexpr const char* kMark = "\u2581";
+  Json model = bpe_model(metadata, sentencepiece_merges(metadata));
+  model["fuse_unk"] = true;
+  model["byte_fallback"] = true;
+  if (metadata.unk_id) {
+    model["unk_token"] = token_at(metadata, *metadata.unk_id, "unknown_token_id");
+  }
+  const auto replace = [](const char* text, const char* content) {
+    return Json{
+        {"type", "Replace"}, {"pattern", {{"String", text}}}, {"content", content}};
+  };
+  Json normalizers = Json::array();
+  Json decoders =
+      Json::array({replace(kMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  if (metadata.add_space_prefix) {
+    normalizers.push_back({{"type", "Prepend"}, {"prepend", kMark}});
+    decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  }
+  normalizers.push_back(replace(" ", kMark));
+  return {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added_tokens(metadata)},
+      {"normalizer", {{"type", "Sequence"}, {"normalizers", normalizers}}},
+      {"pre_tokenizer", nullptr},
+      {"post_processor", post_processor(metadata)},
+      {"decoder", {{"type", "Sequence"}, {"decoders", decoders}}},
+      {"model", std::move(model)}};
+}
+
+}  // namespace
+
+Json tokenizer_json_from_gguf(const GgufTokenizerMetadata& metadata) {
+  check(metadata);
+  return metadata.model == kByteLevelModel ? byte_level_tokenizer(metadata)
+                                           : sentencepiece_tokenizer(metadata);
 }
 
 Json tokenizer_config_from_gguf(const GgufTokenizerMetadata& metadata) {

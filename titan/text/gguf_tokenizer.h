@@ -12,11 +12,12 @@ namespace titan::text {
 
 // The tokenizer.* keys of a GGUF file.
 struct GgufTokenizerMetadata {
-  std::string model;                 // tokenizer.ggml.model, "gpt2" = byte-level BPE
-  std::string pre;                   // tokenizer.ggml.pre, which split pattern
+  // tokenizer.ggml.model: "gpt2" is byte-level BPE, "llama" SentencePiece's BPE.
+  std::string model;
+  std::string pre;                   // tokenizer.ggml.pre, which split pattern; of "gpt2"
   std::vector<std::string> tokens;   // by id
   std::vector<int32_t> token_types;  // by id: 1 normal, 3 control, 4 user defined, ...
-  std::vector<std::string> merges;   // "left right", best first
+  std::vector<std::string> merges;   // "left right", best first; of "gpt2"
   std::optional<int32_t> bos_id;
   std::optional<int32_t> eos_id;
   std::optional<int32_t> unk_id;
@@ -24,6 +25,7 @@ struct GgufTokenizerMetadata {
   bool add_bos = false;
   bool add_space_prefix = false;
   std::string chat_template = "";  // empty: none
+  std::vector<float> scores = {};  // by id; of "llama"
 };
 
 // A complete tokenizer.json. FormatError: a `model` or `pre` that is not known (named

@@ -58,6 +58,71 @@ TEST(GgufTokenizer, PreNamesTheSplitting) {
   EXPECT_EQ(tokenizer_of(metadata).encode("11"), (Ids{8, 8}));
 }
 
+TEST(GgufTokenizer, EveryPreMakesATokenizer) {
+  GgufTokenizerMetadata metadata = small_metadata();
+  for (const char* pre :
+       {"default",
+        "falcon",
+        "gpt-2",
+        "smollm",
+        "starcoder",
+        "llama-bpe",
+        "llama3",
+        "glm4",
+        "qwen2",
+        "qwen35",
+        "stablelm2",
+        "gpt-4o",
+        "llama4",
+        "tekken",
+        "kimi-k2",
+        "deepseek-v3"}) {
+    metadata.pre = pre;
+    EXPECT_EQ(tokenizer_of(metadata).encode("ab a"), (Ids{4, 5, 2})) << pre;
+  }
+}
+
+GgufTokenizerMetadata sentencepiece_metadata() {
+  return {
+      .model = "llama",
+      .pre = "default",
+      .tokens =
+          {"<unk>",
+           "<s>",
+           "</s>",
+           "<0x0A>",
+           "<0xC3>",
+           "<0xA9>",
+           "\u2581",
+           "a",
+           "b",
+           "ab",
+           "\u2581a",
+           "ba"},
+      .token_types = {2, 3, 3, 6, 6, 6, 1, 1, 1, 1, 1, 1},
+      .bos_id = 1,
+      .eos_id = 2,
+      .unk_id = 0,
+      .pad_id = std::nullopt,
+      .add_bos = true,
+      .add_space_prefix = true,
+      .scores = {0, 0, 0, 0, 0, 0, -10, -11, -12, -3, -2, -1}};
+}
+
+TEST(GgufTokenizer, MakesASentencePieceTokenizer) {
+  const Tokenizer tokenizer = tokenizer_of(sentencepiece_metadata());
+  // The best score first: "ba" (-1), then "\u2581a" (-2), then "ab" (-3).
+  EXPECT_EQ(tokenizer.encode("ab"), (Ids{10, 8}));
+  EXPECT_EQ(tokenizer.encode("aba"), (Ids{10, 11}));
+  EXPECT_EQ(tokenizer.encode("b\n\u00E9?"), (Ids{6, 8, 3, 4, 5, 0}));
+  EXPECT_EQ(tokenizer.encode("</s>a", {.add_special_tokens = true}), (Ids{1, 2, 10}));
+  EXPECT_EQ(tokenizer.decode(Ids{10, 8, 10, 4, 5}), "ab a\u00E9");
+  GgufTokenizerMetadata metadata = sentencepiece_metadata();
+  metadata.add_space_prefix = false;
+  EXPECT_EQ(tokenizer_of(metadata).encode("ab"), (Ids{9}));
+  EXPECT_EQ(tokenizer_of(metadata).decode(Ids{10}), " a");
+}
+
 TEST(GgufTokenizer, WritesAHuggingFaceFolder) {
   const fs::path folder = fs::path(testing::TempDir()) / "gguf_tokenizer";
   fs::create_directories(folder);
@@ -81,12 +146,14 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnow) {
   };
   using Metadata = GgufTokenizerMetadata;
   EXPECT_EQ(
-      message([](Metadata& m) { m.pre = "tekken"; }),
-      "tokenizer.ggml.pre: \"tekken\" is not supported (known: default, gpt-2, "
-      "llama-bpe, qwen2, smollm)");
+      message([](Metadata& m) { m.pre = "jais-9"; }).substr(0, 70),
+      "tokenizer.ggml.pre: \"jais-9\" is not supported (known: default, falcon,");
+  EXPECT_EQ(
+      message([](Metadata& m) { m.model = "t5"; }),
+      "tokenizer.ggml.model: \"t5\" is not supported (known: gpt2, llama)");
   EXPECT_EQ(
       message([](Metadata& m) { m.model = "llama"; }),
-      "tokenizer.ggml.model: \"llama\" is not supported (known: gpt2)");
+      "tokenizer.ggml.scores: expected 10 entries, got 0");
   EXPECT_EQ(
       message([](Metadata& m) { m.token_types.pop_back(); }),
       "tokenizer.ggml.token_type: expected 10 entries, got 9");

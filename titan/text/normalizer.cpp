@@ -1,35 +1,13 @@
 #include "titan/text/normalizer.h"
 
-#include <unicode/bytestream.h>
-#include <unicode/normalizer2.h>
 #include <utility>
 #include <vector>
 
-#include "titan/base/error.h"
 #include "titan/text/component.h"
+#include "titan/text/normalizer_kinds.h"
 
 namespace titan::text {
 namespace {
-
-class Nfc : public Normalizer {
- public:
-  std::string normalize(std::string text) const override {
-    UErrorCode status = U_ZERO_ERROR;
-    const icu::Normalizer2* form = icu::Normalizer2::getNFCInstance(status);
-    if (U_SUCCESS(status) && form->isNormalizedUTF8(text, status)) {
-      return text;
-    }
-    std::string result;
-    icu::StringByteSink<std::string> sink(&result);
-    if (U_SUCCESS(status)) {
-      form->normalizeUTF8(0, text, sink, nullptr, status);
-    }
-    if (U_FAILURE(status)) {
-      fail<EnvironmentError>("ICU could not normalize to NFC: {}", u_errorName(status));
-    }
-    return result;
-  }
-};
 
 class Sequence : public Normalizer {
  public:
@@ -47,10 +25,6 @@ class Sequence : public Normalizer {
   std::vector<std::unique_ptr<Normalizer>> parts_;
 };
 
-std::unique_ptr<Normalizer> make_nfc(const Json&, const std::string&) {
-  return std::make_unique<Nfc>();
-}
-
 std::unique_ptr<Normalizer> make_normalizer_sequence(
     const Json& node, const std::string& where) {
   return std::make_unique<Sequence>(
@@ -58,7 +32,17 @@ std::unique_ptr<Normalizer> make_normalizer_sequence(
 }
 
 constexpr Component<Normalizer> kNormalizers[] = {
-    {"NFC", make_nfc}, {"Sequence", make_normalizer_sequence}};
+    {"Lowercase", make_lowercase},
+    {"NFC", make_nfc},
+    {"NFD", make_nfd},
+    {"NFKC", make_nfkc},
+    {"NFKD", make_nfkd},
+    {"Precompiled", make_precompiled},
+    {"Prepend", make_prepend},
+    {"Replace", make_replace},
+    {"Sequence", make_normalizer_sequence},
+    {"Strip", make_strip_normalizer},
+    {"StripAccents", make_strip_accents}};
 
 }  // namespace
 

@@ -16,8 +16,11 @@ class Normalizer {
   [[nodiscard]] virtual std::string normalize(std::string text) const = 0;
 };
 
-// From the "normalizer" of a tokenizer.json: NFC or a Sequence of such.
+// From the "normalizer" of a tokenizer.json; normalizer.cpp has the known types.
 [[nodiscard]] std::unique_ptr<Normalizer> make_normalizer(
     const Json& node, const std::string& where);
+
+// Unicode's composed canonical form, NFC.
+[[nodiscard]] std::unique_ptr<Normalizer> make_nfc_normalizer();
 
 }  // namespace titan::text

@@ -95,6 +95,23 @@ std::unique_ptr<PostProcessor> make_template(const Json& node, const std::string
   return std::make_unique<Template>(std::move(items));
 }
 
+// The id in the pair [token, id] that is the member `key`.
+int32_t read_token_pair(const Json& node, const char* key, const std::string& where) {
+  const auto pair = node.find(key);
+  if (pair == node.end() || !pair->is_array() || pair->size() != 2 ||
+      !(*pair)[1].is_number_integer()) {
+    fail<FormatError>("{}: {}: expected [token, id]", where, key);
+  }
+  return (*pair)[1].get<int32_t>();
+}
+
+// BertProcessing and RobertaProcessing: one token before and one behind.
+std::unique_ptr<PostProcessor> make_surrounding(
+    const Json& node, const std::string& where) {
+  return make_surrounding_post_processor(
+      {read_token_pair(node, "cls", where)}, {read_token_pair(node, "sep", where)});
+}
+
 std::unique_ptr<PostProcessor> make_post_processor_sequence(
     const Json& node, const std::string& where) {
   return std::make_unique<Sequence>(
@@ -102,7 +119,9 @@ std::unique_ptr<PostProcessor> make_post_processor_sequence(
 }
 
 constexpr Component<PostProcessor> kPostProcessors[] = {
+    {"BertProcessing", make_surrounding},
     {"ByteLevel", make_byte_level},
+    {"RobertaProcessing", make_surrounding},
     {"TemplateProcessing", make_template},
     {"Sequence", make_post_processor_sequence}};
 
@@ -111,6 +130,12 @@ constexpr Component<PostProcessor> kPostProcessors[] = {
 std::unique_ptr<PostProcessor> make_post_processor(
     const Json& node, const std::string& where) {
   return make_component<PostProcessor>(node, where, kPostProcessors);
+}
+
+std::unique_ptr<PostProcessor> make_surrounding_post_processor(
+    std::vector<int32_t> before, std::vector<int32_t> behind) {
+  return std::make_unique<Template>(
+      std::vector<Template::Item>{std::move(before), std::nullopt, std::move(behind)});
 }
 
 }  // namespace titan::text

@@ -18,8 +18,13 @@ class PostProcessor {
 };
 
 // From the "post_processor" of a tokenizer.json: ByteLevel (which changes no id),
-// TemplateProcessing (its template for a single text) or a Sequence.
+// TemplateProcessing (its template for a single text), BertProcessing, RobertaProcessing
+// or a Sequence.
 [[nodiscard]] std::unique_ptr<PostProcessor> make_post_processor(
     const Json& node, const std::string& where);
+
+// Puts `before` in front of a text and `behind` behind it.
+[[nodiscard]] std::unique_ptr<PostProcessor> make_surrounding_post_processor(
+    std::vector<int32_t> before, std::vector<int32_t> behind);
 
 }  // namespace titan::text

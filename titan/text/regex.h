@@ -1,11 +1,12 @@
 #pragma once
-// Regular expressions of pre-tokenizers, by PCRE2's just-in-time compiler.
+// Regular expressions of pre-tokenizers and normalizers.
 
-#include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "titan/text/range.h"
 
 namespace titan::text {
 
@@ -13,18 +14,27 @@ namespace titan::text {
 // a pattern that would explode on some text gives an error there, never a crash.
 class Regex {
  public:
-  // `where` names the pattern in errors. FormatError: not a valid pattern.
-  Regex(const std::string& pattern, const std::string& where);
-  ~Regex();
+  virtual ~Regex() = default;
 
-  // Calls `visit` with begin and end of each match, left to right, without overlap; a
-  // match may be empty. REQUIRES: `text` is UTF-8. FormatError: a limit was reached.
-  void for_each_match(
-      std::string_view text, const std::function<void(size_t, size_t)>& visit) const;
-
- private:
-  struct Code;
-  std::unique_ptr<Code> code_;
+  // Appends the matches in `text`, left to right, without overlap; a match may be empty.
+  // REQUIRES: `text` is UTF-8. FormatError: a limit was reached.
+  virtual void find_all(std::string_view text, std::vector<Range>& found) const = 0;
 };
+
+// An automaton where the pattern allows one, else PCRE2. `where` names the pattern in
+// errors. FormatError: not a valid pattern.
+[[nodiscard]] std::unique_ptr<Regex> make_regex(
+    const std::string& pattern, const std::string& where);
+
+// The two engines behind it; they agree wherever there is an automaton.
+
+// By PCRE2's just-in-time compiler.
+[[nodiscard]] std::unique_ptr<Regex> make_pcre_regex(
+    const std::string& pattern, const std::string& where);
+
+// A deterministic automaton: one table look-up a character. Null where the pattern needs
+// more than that (see parse_regex and make_regex_program) or too many states.
+[[nodiscard]] std::unique_ptr<Regex> make_regex_automaton(
+    const std::string& pattern, const std::string& where);
 
 }  // namespace titan::text

@@ -1,6 +1,5 @@
 #include "titan/text/split_behavior.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -32,10 +31,9 @@ std::vector<Stretch> stretches(
   return result;
 }
 
-// Joins a stretch to the one before it where `joins(before, stretch)`.
+// Appends the stretches, each joined to the one before it where `joins(before, stretch)`.
 template <class Joins>
-std::vector<Range> join(const std::vector<Stretch>& parts, Joins joins) {
-  std::vector<Range> pieces;
+void join(const std::vector<Stretch>& parts, Joins joins, std::vector<Range>& pieces) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0 && joins(parts[i - 1].delimiter, parts[i].delimiter)) {
       pieces.back().end = parts[i].range.end;
@@ -43,7 +41,25 @@ std::vector<Range> join(const std::vector<Stretch>& parts, Joins joins) {
       pieces.push_back(parts[i].range);
     }
   }
-  return pieces;
+}
+
+// The most frequent case, without a list of stretches.
+void isolate(
+    const Range& whole,
+    const std::vector<Range>& delimiters,
+    std::vector<Range>& pieces) {
+  const auto append = [&](size_t begin, size_t end) {
+    if (begin < end) {
+      pieces.push_back({begin, end});
+    }
+  };
+  size_t end = whole.begin;
+  for (const Range& delimiter : delimiters) {
+    append(end, delimiter.begin);
+    append(delimiter.begin, delimiter.end);
+    end = delimiter.end;
+  }
+  append(end, whole.end);
 }
 
 }  // namespace
@@ -67,32 +83,46 @@ SplitBehavior parse_split_behavior(const std::string& name, const std::string& w
       name);
 }
 
-std::vector<Range> split_at(
+void split_at(
     const Range& whole,
     const std::vector<Range>& delimiters,
     SplitBehavior behavior,
-    bool invert) {
-  std::vector<Stretch> parts = stretches(whole, delimiters, invert);
-  std::vector<Range> pieces;
+    bool invert,
+    std::vector<Range>& pieces) {
+  if (behavior == SplitBehavior::kIsolated) {
+    isolate(whole, delimiters, pieces);
+    return;
+  }
+  const std::vector<Stretch> parts = stretches(whole, delimiters, invert);
+  std::vector<Range> joined;
   switch (behavior) {
-    case SplitBehavior::kRemoved:
-      std::erase_if(parts, [](const Stretch& part) { return part.delimiter; });
-      [[fallthrough]];
     case SplitBehavior::kIsolated:
-      pieces = join(parts, [](bool, bool) { return false; });
+      break;
+    case SplitBehavior::kRemoved:
+      for (const Stretch& part : parts) {
+        if (!part.delimiter) {
+          joined.push_back(part.range);
+        }
+      }
       break;
     case SplitBehavior::kMergedWithPrevious:
-      pieces = join(parts, [](bool before, bool here) { return here && !before; });
+      join(
+          parts, [](bool before, bool here) { return here && !before; }, joined);
       break;
     case SplitBehavior::kMergedWithNext:
-      pieces = join(parts, [](bool before, bool here) { return before && !here; });
+      join(
+          parts, [](bool before, bool here) { return before && !here; }, joined);
       break;
     case SplitBehavior::kContiguous:
-      pieces = join(parts, [](bool before, bool here) { return before == here; });
+      join(
+          parts, [](bool before, bool here) { return before == here; }, joined);
       break;
   }
-  std::erase_if(pieces, [](const Range& piece) { return piece.begin == piece.end; });
-  return pieces;
+  for (const Range& piece : joined) {
+    if (piece.begin < piece.end) {
+      pieces.push_back(piece);
+    }
+  }
 }
 
 }  // namespace titan::text

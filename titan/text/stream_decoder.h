@@ -1,6 +1,7 @@
 #pragma once
 // Decoding while tokens arrive, for streamed output.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -9,8 +10,9 @@
 namespace titan::text {
 
 // Gives text as soon as it is certain: a character split over tokens is held back until
-// it is whole (at most three bytes), everything else comes at once. All deltas joined
-// equal Tokenizer::decode of all ids. Not thread-safe.
+// it is whole (at most three bytes), and so is what the tokenizer's decoder would strip
+// off the end; everything else comes at once. All deltas joined equal Tokenizer::decode
+// of all ids. Not thread-safe.
 class StreamDecoder {
  public:
   explicit StreamDecoder(Tokenizer tokenizer, const DecodeOptions& options = {});
@@ -21,9 +23,15 @@ class StreamDecoder {
   [[nodiscard]] std::string finish();
 
  private:
+  // Takes the decoder's strip off `text`.
+  [[nodiscard]] std::string strip(std::string text);
+
   Tokenizer tokenizer_;
   DecodeOptions options_;
-  std::string held_;
+  bool first_ = true;            // no token was shown yet
+  std::string held_;             // bytes of an unfinished character
+  size_t left_to_strip_ = 0;     // at the start of the text
+  std::string stripped_if_end_;  // the end of the text so far
 };
 
 }  // namespace titan::text

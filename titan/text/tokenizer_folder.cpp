@@ -7,6 +7,7 @@
 #include "titan/base/error.h"
 #include "titan/base/files.h"
 #include "titan/text/tokenizer.h"
+#include "titan/text/tokenizer_file.h"
 #include "titan/text/tokenizer_state.h"
 
 namespace titan::text {
@@ -77,6 +78,25 @@ void add_eos_ids(TokenizerState& state, const Json& config, const std::string& w
   }
 }
 
+// Formats other than tokenizer.json leave it to the config whether a text gets BOS and
+// EOS.
+void surround_as_configured(
+    TokenizerState& state, const Json& config, const std::string& what) {
+  const bool add_bos =
+      json_get<bool>(config, "add_bos_token", what, state.post_processor != nullptr);
+  const bool add_eos = json_get<bool>(config, "add_eos_token", what, false);
+  std::vector<int32_t> before;
+  std::vector<int32_t> behind;
+  if (add_bos && state.bos_id) {
+    before.push_back(*state.bos_id);
+  }
+  if (add_eos && !state.eos_ids.empty()) {
+    behind.push_back(state.eos_ids[0]);
+  }
+  state.post_processor =
+      make_surrounding_post_processor(std::move(before), std::move(behind));
+}
+
 // The template file, else the "chat_template" of the config: text, or a list of named
 // ones of which "default" is taken.
 std::string read_chat_template(const fs::path& folder, const Json& config) {
@@ -99,24 +119,31 @@ std::string read_chat_template(const fs::path& folder, const Json& config) {
 }  // namespace
 
 Tokenizer Tokenizer::from_folder(const std::filesystem::path& folder) {
-  const fs::path file = folder / "tokenizer.json";
+  const fs::path file = find_tokenizer_file(folder);
   const fs::path config_file = folder / "tokenizer_config.json";
   const fs::path map_file = folder / "special_tokens_map.json";
   const fs::path generation_file = folder / "generation_config.json";
-  const Json json = read_json_file(file);
   const Json config = read_optional(config_file);
   const Json map = read_optional(map_file);
   const Json generation = read_optional(generation_file);
 
-  auto state = std::make_shared<TokenizerState>(make_tokenizer_state(
-      json, file.string(), read_added_tokens_decoder(config, config_file.string())));
+  auto state = std::make_shared<TokenizerState>(
+      read_tokenizer_file(file, read_added_tokens_decoder(config, config_file.string())));
   const auto named = [&](const std::string& role) {
     return find_named_token(*state, role, {{config, config_file}, {map, map_file}});
   };
-  state->bos_id = named("bos_token");
-  state->pad_id = named("pad_token");
+  // What the config names comes before what the tokenizer file itself may say.
+  if (const std::optional<int32_t> bos = named("bos_token")) {
+    state->bos_id = bos;
+  }
+  if (const std::optional<int32_t> pad = named("pad_token")) {
+    state->pad_id = pad;
+  }
   if (const std::optional<int32_t> eos = named("eos_token")) {
-    state->eos_ids.push_back(*eos);
+    state->eos_ids = {*eos};
+  }
+  if (file.filename() != "tokenizer.json") {
+    surround_as_configured(*state, config, config_file.string());
   }
   add_eos_ids(*state, generation, generation_file.string());
   state->chat_template = read_chat_template(folder, config);

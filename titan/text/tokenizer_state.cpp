@@ -14,10 +14,8 @@ const Json* find_part(const Json& json, const char* key) {
   return found == json.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::vector<AddedToken> read_added_tokens(
-    const Json& json, const std::string& name, const std::vector<AddedToken>& more) {
+std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& name) {
   std::vector<AddedToken> tokens;
-  std::unordered_set<int32_t> ids;
   if (const Json* list = find_part(json, "added_tokens")) {
     if (!list->is_array()) {
       fail<FormatError>("{}: added_tokens: expected a list", name);
@@ -26,12 +24,6 @@ std::vector<AddedToken> read_added_tokens(
       const std::string where = fmt::format("{}: added_tokens.{}", name, i);
       const auto id = json_get<int64_t>((*list)[i], "id", where);
       tokens.push_back(read_added_token((*list)[i], id, where));
-      ids.insert(tokens.back().id);
-    }
-  }
-  for (const AddedToken& token : more) {
-    if (ids.insert(token.id).second) {
-      tokens.push_back(token);
     }
   }
   return tokens;
@@ -74,24 +66,10 @@ void check_id(const TokenizerState& state, const std::string& spelling, int32_t 
   }
 }
 
-void enter_tokens(TokenizerState& state, const std::vector<AddedToken>& added) {
-  for (const auto& [spelling, id] : state.model->vocabulary()) {
-    check_id(state, spelling, id);
-    enter(state, spelling, id);
-    state.tokens[static_cast<size_t>(id)].bytes = state.decoder->decode(spelling);
-  }
-  for (const AddedToken& token : added) {
-    check_id(state, token.content, token.id);
-    enter(state, token.content, token.id);
-    TokenizerState::Token& entry = state.tokens[static_cast<size_t>(token.id)];
-    entry.bytes = token.content;
-    entry.special = token.special;
-    if (token.normalized) {
-      state.normalized_tokens.add(token, state.normalize(token.content));
-    } else {
-      state.exact_tokens.add(token, token.content);
-    }
-  }
+// The text that an added token stands for: its own. Only where it is looked for in
+// another spelling, that is what the decoder knows.
+std::string text_of(const TokenizerState& state, const AddedToken& token) {
+  return token.spelling ? state.decoder.decode(*token.spelling, false) : token.content;
 }
 
 }  // namespace
@@ -117,6 +95,54 @@ const TokenizerState::Token& TokenizerState::at(int32_t id) const {
   return *token;
 }
 
+std::vector<AddedToken> join_added_tokens(
+    std::vector<AddedToken> tokens, const std::vector<AddedToken>& more) {
+  std::unordered_set<int32_t> ids;
+  for (const AddedToken& token : tokens) {
+    ids.insert(token.id);
+  }
+  for (const AddedToken& token : more) {
+    if (ids.insert(token.id).second) {
+      tokens.push_back(token);
+    }
+  }
+  return tokens;
+}
+
+void enter_tokens(TokenizerState& state, const std::vector<AddedToken>& added) {
+  for (const auto& [spelling, id] : state.model->vocabulary()) {
+    check_id(state, spelling, id);
+    enter(state, spelling, id);
+    state.tokens[static_cast<size_t>(id)].bytes = state.decoder.decode(spelling, false);
+  }
+  std::vector<AddedTokenMatcher::Entry> exact;
+  std::vector<AddedTokenMatcher::Entry> normalized;
+  for (const AddedToken& token : added) {
+    check_id(state, token.content, token.id);
+    enter(state, token.content, token.id);
+    TokenizerState::Token& entry = state.tokens[static_cast<size_t>(token.id)];
+    entry.bytes = text_of(state, token);
+    entry.added = true;
+    entry.special = token.special;
+    if (token.normalized) {
+      normalized.push_back(
+          {token, token.spelling ? *token.spelling : state.normalize(token.content)});
+    } else {
+      exact.push_back({token, token.content});
+    }
+  }
+  state.exact_tokens = AddedTokenMatcher(std::move(exact));
+  state.normalized_tokens = AddedTokenMatcher(std::move(normalized));
+  if (state.post_processor) {
+    for (const int32_t id : state.post_processor->process({})) {
+      if (!state.find(id)) {
+        fail<FormatError>(
+            "{}: post_processor: {} is not the id of a token", state.name, id);
+      }
+    }
+  }
+}
+
 TokenizerState make_tokenizer_state(
     const Json& json,
     const std::string& name,
@@ -124,8 +150,13 @@ TokenizerState make_tokenizer_state(
   if (!json.is_object()) {
     fail<FormatError>("{}: expected a JSON object", name);
   }
-  TokenizerState state;
-  state.name = name;
+  const Json* decoder = find_part(json, "decoder");
+  const Json* model = find_part(json, "model");
+  if (decoder == nullptr || model == nullptr) {
+    fail<FormatError>("{}: {}: missing", name, model == nullptr ? "model" : "decoder");
+  }
+  TokenizerState state{
+      .name = name, .decoder = make_decoder(*decoder, name + ": decoder")};
   // "truncation" and "padding" are settings of one training run, not of the tokenizer.
   if (const Json* node = find_part(json, "normalizer")) {
     state.normalizer = make_normalizer(*node, name + ": normalizer");
@@ -136,26 +167,16 @@ TokenizerState make_tokenizer_state(
   if (const Json* node = find_part(json, "post_processor")) {
     state.post_processor = make_post_processor(*node, name + ": post_processor");
   }
-  const Json* decoder = find_part(json, "decoder");
-  const Json* model = find_part(json, "model");
-  if (decoder == nullptr || model == nullptr) {
-    fail<FormatError>("{}: {}: missing", name, model == nullptr ? "model" : "decoder");
-  }
-  state.decoder = make_decoder(*decoder, name + ": decoder");
-  const std::vector<AddedToken> added = read_added_tokens(json, name, more_added_tokens);
-  std::unordered_set<int32_t> control_ids;
+  const std::vector<AddedToken> added =
+      join_added_tokens(read_added_tokens(json, name), more_added_tokens);
+  ModelContext context;
   for (const AddedToken& token : added) {
-    control_ids.insert(token.id);
+    context.control_ids.insert(token.id);
   }
-  state.model = make_model(*model, name + ": model", control_ids);
+  context.byte_pieces = takes_byte_pieces(*model, name + ": model") &&
+                        state.pre_tokenizer && state.pre_tokenizer->stop_spelling_bytes();
+  state.model = make_model(*model, name + ": model", context);
   enter_tokens(state, added);
-  if (state.post_processor) {
-    for (const int32_t id : state.post_processor->process({})) {
-      if (!state.find(id)) {
-        fail<FormatError>("{}: post_processor: {} is not the id of a token", name, id);
-      }
-    }
-  }
   return state;
 }
 

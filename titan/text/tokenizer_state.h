@@ -21,6 +21,7 @@ struct TokenizerState {
   struct Token {
     std::string spelling;  // in the file; empty: the id is not used
     std::string bytes;     // what it stands for
+    bool added = false;
     bool special = false;
   };
 
@@ -29,7 +30,7 @@ struct TokenizerState {
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // null: none
   std::unique_ptr<Model> model;
   std::unique_ptr<PostProcessor> post_processor;  // null: none
-  std::unique_ptr<Decoder> decoder;
+  Decoder decoder;
   AddedTokenMatcher exact_tokens;       // looked for in the text as given
   AddedTokenMatcher normalized_tokens;  // looked for after the normalizer
   std::vector<Token> tokens;            // by id
@@ -53,5 +54,14 @@ struct TokenizerState {
     const Json& json,
     const std::string& name,
     const std::vector<AddedToken>& more_added_tokens);
+
+// `tokens`, then those of `more` whose ids are new.
+[[nodiscard]] std::vector<AddedToken> join_added_tokens(
+    std::vector<AddedToken> tokens, const std::vector<AddedToken>& more);
+
+// The last step of every reader: fills tokens, ids and the matchers from the other parts.
+// FormatError: contradictions among the tokens; a post-processor that adds an id which is
+// no token.
+void enter_tokens(TokenizerState& state, const std::vector<AddedToken>& added);
 
 }  // namespace titan::text

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "titan/base/error.h"
+#include "titan/base/rng.h"
 #include "titan/text/byte_tokenizer_fixture.h"
+#include "titan/text/utf8.h"
 
 namespace titan::text {
 namespace {
@@ -99,14 +101,6 @@ TEST(Tokenizer, PiecesAreBytes) {
   EXPECT_EQ(tokenizer.vocab_size(), 257);
 }
 
-// Added text is given back as it is, also where its letters are in the byte alphabet.
-TEST(Tokenizer, AddedTokensDecodeToTheirText) {
-  const Tokenizer tokenizer =
-      make({}, {{"added_tokens", {added_token_json(256, "na\u00EFve", false)}}});
-  EXPECT_EQ(tokenizer.encode("na\u00EFve"), (Ids{256}));
-  EXPECT_EQ(tokenizer.decode(Ids{256}), "na\u00EFve");
-}
-
 TEST(Tokenizer, ContentCannotForgeAddedTokens) {
   const Tokenizer tokenizer = make(
       {},
@@ -147,26 +141,7 @@ TEST(Tokenizer, UnknownCharacters) {
   EXPECT_EQ(Tokenizer::from_json(json, "t").encode("axxb"), (Ids{97, 256, 98}));
 }
 
-TEST(Tokenizer, LongRunsNeitherCrashNorChangeIds) {
-  const Tokenizer tokenizer = make(
-      {"aa", "aaaa", "\u0120\u0120", "\u0120\u0120\u0120\u0120"},
-      {{"pre_tokenizer", llama3_split()},
-       {"model",
-        {{"merges", {"a a", "aa aa", "\u0120 \u0120", "\u0120\u0120 \u0120\u0120"}}}}});
-  EXPECT_EQ(tokenizer.encode(repeat("a", 200'000)).size(), 50'000);
-  EXPECT_EQ(tokenizer.encode(repeat(" ", 200'000)).size(), 50'000);
-  for (const auto& [piece, times, ids_each] :
-       std::vector<std::tuple<std::string, size_t, size_t>>{
-           {"\n", 100'000, 1},
-           {"\u00E9", 100'000, 2},
-           {"Z", 131'072, 1},
-           {".", 60'000, 1},
-           {"\u4E2D", 60'000, 3}}) {
-    EXPECT_EQ(tokenizer.encode(repeat(piece, times)).size(), times * ids_each) << piece;
-  }
-}
-
-// As above, on a thread with a stack of the usual size for worker threads or less.
+// On a thread with a stack of the usual size for worker threads or less.
 TEST(Tokenizer, LongPiecesNeedNoStack) {
   const Tokenizer tokenizer =
       make({"xx"}, {{"pre_tokenizer", llama3_split()}, {"model", {{"merges", {"x x"}}}}});
@@ -205,16 +180,6 @@ TEST(Tokenizer, AHostilePatternIsAnErrorNotAHang) {
   EXPECT_THROW((void)tokenizer.encode(repeat("a", 5000) + "c"), FormatError);
 }
 
-TEST(Tokenizer, ManyAddedTokens) {
-  Json added = Json::array();
-  for (int i = 0; i < 6000; ++i) {
-    added.push_back(added_token_json(256 + i, fmt::format("<unused{}>", i)));
-  }
-  const Tokenizer tokenizer = make({}, {{"added_tokens", added}});
-  EXPECT_EQ(tokenizer.encode(repeat("<\n", 10'000)).size(), 20'000);
-  EXPECT_EQ(tokenizer.encode("<unused12><unused5999>x"), (Ids{268, 6255, 'x'}));
-}
-
 TEST(Tokenizer, MergesMayNameTokensWithSpaces) {
   Json json = byte_tokenizer_json({"a b", "a bc"});
   json["model"]["merges"] = Json::array({Json::array({"a b", "c"})});
@@ -238,24 +203,32 @@ TEST(Tokenizer, RefusesBadMerges) {
       "t.json: model.merges.0: \"ab\" is not a token of the vocabulary");
 }
 
-TEST(Tokenizer, RefusesUnknownComponentsByName) {
+TEST(Tokenizer, T15RefusesUnknownComponentsByName) {
   EXPECT_EQ(
       refusal({{"pre_tokenizer", {{"type", "Frobnicate"}}}}),
       "t.json: pre_tokenizer: type \"Frobnicate\" is not supported (known: ByteLevel, "
-      "Digits, Split, Sequence)");
+      "Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit)");
   EXPECT_EQ(
       refusal(
-          {{"normalizer",
-            {{"type", "Sequence"}, {"normalizers", {{{"type", "Lowercase"}}}}}}}),
-      "t.json: normalizer.normalizers.0: type \"Lowercase\" is not supported (known: "
-      "NFC, "
-      "Sequence)");
+          {{"normalizer", {{"type", "Sequence"}, {"normalizers", {{{"type", "Nmt"}}}}}}}),
+      "t.json: normalizer.normalizers.0: type \"Nmt\" is not supported (known: "
+      "Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip, "
+      "StripAccents)");
   EXPECT_EQ(
-      refusal({{"model", {{"type", "Unigram"}}}}),
-      "t.json: model: type \"Unigram\" is not supported (known: BPE)");
+      refusal({{"model", {{"type", "WordPiece"}}}}),
+      "t.json: model: type \"WordPiece\" is not supported (known: BPE, Unigram, "
+      "WordLevel)");
   EXPECT_EQ(
-      refusal({{"model", {{"byte_fallback", true}}}}),
-      "t.json: model: byte_fallback is not supported");
+      refusal({{"decoder", {{"type", "WordPiece"}}}}),
+      "t.json: decoder: type \"WordPiece\" is not supported (known: ByteFallback, "
+      "ByteLevel, Fuse, Metaspace, Replace, Sequence, Strip)");
+  EXPECT_EQ(
+      refusal({{"post_processor", {{"type", "Frobnicate"}}}}),
+      "t.json: post_processor: type \"Frobnicate\" is not supported (known: "
+      "BertProcessing, ByteLevel, RobertaProcessing, TemplateProcessing, Sequence)");
+  EXPECT_EQ(
+      refusal({{"model", {{"dropout", 0.1}}}}),
+      "t.json: model: dropout is not supported: ids would be random");
   EXPECT_EQ(refusal({{"decoder", nullptr}}), "t.json: decoder: missing");
   EXPECT_EQ(
       refusal(
@@ -305,6 +278,65 @@ TEST(Tokenizer, MustFitTheModel) {
     EXPECT_STREQ(
         error.what(),
         "t.json: token \"ab\" has id 256, but the model's vocabulary has 256 entries");
+  }
+}
+
+TEST(Tokenizer, BatchesDoNotDependOnTheThreads) {
+  const Tokenizer tokenizer =
+      make({"ab", "\u0120ab"}, {{"model", {{"merges", {"a b", "\u0120 ab"}}}}});
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 100; ++i) {
+    texts.push_back(repeat("ab aab ", i) + "<s>");
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  std::vector<Ids> expected;
+  for (const std::string& text : texts) {
+    expected.push_back(tokenizer.encode(text));
+  }
+  for (const size_t threads : {0, 1, 2, 7, 200}) {
+    EXPECT_EQ(tokenizer.encode_batch(views, {}, threads), expected) << threads;
+  }
+  EXPECT_TRUE(tokenizer.encode_batch({}).empty());
+}
+
+TEST(Tokenizer, BatchesReportTheFirstError) {
+  const Tokenizer tokenizer = make();
+  std::vector<std::string_view> texts(50, "fine");
+  texts[20] = "a\xFF";
+  texts[40] = "\xFF";
+  for (const size_t threads : {1, 3}) {
+    try {
+      (void)tokenizer.encode_batch(texts, {}, threads);
+      FAIL();
+    } catch (const InputError& error) {
+      EXPECT_STREQ(error.what(), "the text to encode is not UTF-8: byte 1 of 2");
+    }
+  }
+}
+
+// Byte-level tokenizers lose nothing, whatever the text.
+TEST(Tokenizer, DecodingUndoesEncoding) {
+  const std::string folder = TITAN_SOURCE_DIR "/";
+  const std::vector<Tokenizer> tokenizers{
+      make({"ab", "abc"}, {{"model", {{"merges", {"a b", "ab c"}}}}}),
+      make(
+          {"\u0120the"},
+          {{"pre_tokenizer", llama3_split()}, {"model", {{"ignore_merges", true}}}}),
+      Tokenizer::load(folder + "data/tokenizers/debug"),
+      Tokenizer::load(folder + "titan/text/testdata/tekken.json")};
+  Rng rng(3, "round trip");
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (uint64_t i = rng.next_below(40); i > 0; --i) {
+      constexpr uint64_t kLimits[] = {0x80, 0x80, 0x80, 0x800, 0x10000, 0x110000};
+      const auto point =
+          static_cast<char32_t>(rng.next_below(kLimits[rng.next_below(6)]));
+      append_utf8(text, point >= 0xD800 && point <= 0xDFFF ? U' ' : point);
+    }
+    for (const Tokenizer& tokenizer : tokenizers) {
+      const Ids ids = tokenizer.encode(text, {.parse_special = false});
+      ASSERT_EQ(tokenizer.decode(ids), text) << tokenizer.name() << Json(text);
+    }
   }
 }
 

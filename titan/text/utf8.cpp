@@ -1,5 +1,8 @@
 #include "titan/text/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace titan::text {
 namespace {
 
@@ -28,6 +31,21 @@ std::optional<Lead> classify(unsigned char lead) {
   return std::nullopt;
 }
 
+// The first byte from `at` on that is not ASCII, or text.size(); eight at a time.
+size_t skip_ascii(std::string_view text, size_t at) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  for (uint64_t word; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    if ((word & kHighBits) != 0) {
+      break;
+    }
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) {
+    ++at;
+  }
+  return at;
+}
+
 }  // namespace
 
 Utf8Step next_utf8(std::string_view text) {
@@ -53,20 +71,40 @@ Utf8Step next_utf8(std::string_view text) {
   return {Utf8Kind::kWhole, lead->following + 1};
 }
 
-char32_t code_point(std::string_view text, size_t size) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (size == 1) {
-    return first;
+size_t last_utf8(std::string_view text) {
+  size_t at = text.size() - 1;
+  while ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
+    --at;
   }
-  char32_t value = first & (0x7F >> size);
-  for (size_t i = 1; i < size; ++i) {
-    value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
+  return at;
+}
+
+void append_utf8(std::string& out, char32_t point) {
+  const auto put = [&](char32_t byte) { out += static_cast<char>(byte); };
+  const auto put_following = [&](int shift) { put(0x80 | (point >> shift & 0x3F)); };
+  if (point < 0x80) {
+    put(point);
+  } else if (point < 0x800) {
+    put(0xC0 | point >> 6);
+    put_following(0);
+  } else if (point < 0x10000) {
+    put(0xE0 | point >> 12);
+    put_following(6);
+    put_following(0);
+  } else {
+    put(0xF0 | point >> 18);
+    put_following(12);
+    put_following(6);
+    put_following(0);
   }
-  return value;
 }
 
 std::optional<size_t> find_invalid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    i = skip_ascii(text, i);
+    if (i == text.size()) {
+      break;
+    }
     const Utf8Step step = next_utf8(text.substr(i));
     if (step.kind != Utf8Kind::kWhole) {
       return i;

@@ -54,10 +54,7 @@ TEST(Vectors, PreTokenizers) {
     const Json& description = item["pre_tokenizer"];
     const auto pre_tokenizer = make_pre_tokenizer(description, "pre_tokenizer");
     for (size_t i = 0; i < texts.size(); ++i) {
-      Pieces pieces{texts[i], {}};
-      if (!texts[i].empty()) {
-        pieces.ranges.push_back({0, texts[i].size()});
-      }
+      Pieces pieces = Pieces::whole(texts[i]);
       pre_tokenizer->split(pieces);
       std::vector<std::string> result;
       for (const Range& range : pieces.ranges) {

@@ -10,7 +10,9 @@ class App;
 namespace titan::cli {
 
 void add_bench(CLI::App& app);
+void add_bench_data(CLI::App& bench);  // a subcommand of bench
 void add_config(CLI::App& app);
+void add_data(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_import(CLI::App& app);

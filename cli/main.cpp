@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
         add_import,
         add_export,
         add_config,
+        add_data,
         add_listings,
         add_bench}) {
     add(app);

@@ -31,6 +31,8 @@ TEST(Recipes, BundledFilesAreThere) {
   for (const char* name :
        {"corpus/train.jsonl",
         "corpus/validation.jsonl",
+        "chat/train.jsonl",
+        "chat/validation.jsonl",
         "tokenizers/debug/tokenizer.json"}) {
     EXPECT_TRUE(fs::exists(asset(name))) << name;
   }

@@ -23,10 +23,34 @@ train::TrainConfig smollm2_finetune() {
           .every = 20, .sources = {{.path = asset("corpus/validation.jsonl")}}}};
 }
 
+// Supervised fine-tuning on the bundled conversations: only the answers are learnt, and
+// every conversation is whole.
+train::TrainConfig smollm2_chat() {
+  train::TrainConfig config = smollm2_finetune();
+  config.data.sources = {
+      {.path = asset("chat/train.jsonl"), .kind = data::DocumentKind::kChat}};
+  config.data.over_long = data::OverLong::kDrop;
+  config.data.packing = data::Packing::kBestFit;
+  config.train.steps = 20;
+  config.optimizer.lr = 2e-5;
+  config.schedule.warmup_steps = 2;
+  config.checkpoint.every = 0;
+  config.validation = {
+      .every = 10,
+      .sources = {
+          {.path = asset("chat/validation.jsonl"), .kind = data::DocumentKind::kChat}}};
+  return config;
+}
+
 const config::RegisterRecipe<train::TrainConfig> kSmolLm2(
     "smollm2_finetune",
     "continue training SmolLM2-135M on the bundled corpus",
     smollm2_finetune);
+
+const config::RegisterRecipe<train::TrainConfig> kSmolLm2Chat(
+    "smollm2_chat",
+    "fine-tune SmolLM2-135M on the answers of the bundled conversations",
+    smollm2_chat);
 
 }  // namespace
 }  // namespace titan::recipes

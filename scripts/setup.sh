@@ -2,14 +2,17 @@
 # Brings everything that titan builds against: distribution packages and LibTorch (unpacked from the torch
 # wheel into third_party/, no Python package is installed). Idempotent; run it again after an interruption.
 #   TITAN_TORCH_DIR=/path/to/torch   use an existing LibTorch (a folder with include/ and lib/) instead
+#   TITAN_PARQUET=0                  leave out Arrow (unpacked from the pyarrow wheel), with which titan reads Parquet
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 torch_version=2.15.0
 # The CUDA runtime and profiler libraries that libtorch_cpu.so is linked with; versions as torch pins them.
 wheels=("torch==$torch_version" "nvidia-cuda-runtime==13.2.86" "nvidia-cuda-cupti==13.2.86")
+arrow_wheel="pyarrow==26.0.1"
 packages=(build-essential pkg-config cmake ninja-build ccache mold clang-format python3 python3-pip ca-certificates curl
-  nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libicu-dev libfmt-dev libjemalloc-dev libgtest-dev libbenchmark-dev)
+  nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libicu-dev libfmt-dev libjemalloc-dev zlib1g-dev libzstd-dev
+  libgtest-dev libbenchmark-dev)
 
 step() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -88,6 +91,27 @@ PY
   rm -rf third_party/downloads
 }
 
+unpack_arrow() {
+  local target=third_party/arrow part=third_party/arrow.part file
+  if [ "$(cat $target/.titan-complete 2>/dev/null)" = "$arrow_wheel" ]; then
+    step "Arrow of $arrow_wheel present"
+    return 0
+  fi
+  file=$(fetch_wheel "$arrow_wheel")
+  step "unpacking Arrow of $arrow_wheel"
+  rm -rf "$part" "$target"
+  python3 - "$part" "$file" <<'PY'
+import re, sys, zipfile
+keep = re.compile(r"pyarrow/include/|pyarrow/lib(arrow|parquet)\.so\.|pyarrow-[^/]*\.dist-info/licenses/")
+with zipfile.ZipFile(sys.argv[2]) as wheel:
+    for name in filter(keep.match, wheel.namelist()):
+        wheel.extract(name, sys.argv[1])
+PY
+  printf '%s' "$arrow_wheel" >"$part/.titan-complete"
+  mv "$part" "$target"
+  rm -rf third_party/downloads
+}
+
 [ "$(uname -sm)" = "Linux x86_64" ] || fail "titan builds on Linux x86_64, this is $(uname -sm)"
 install_packages
 if [ -n "${TITAN_TORCH_DIR:-}" ]; then
@@ -97,4 +121,5 @@ if [ -n "${TITAN_TORCH_DIR:-}" ]; then
 else
   unpack_torch
 fi
+if [ "${TITAN_PARQUET:-1}" != 0 ]; then unpack_arrow; fi
 step "done"

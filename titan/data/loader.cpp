@@ -3,13 +3,12 @@
 #include <utility>
 
 #include "titan/base/error.h"
-#include "titan/data/permutation.h"
+#include "titan/data/mixture_of_files.h"
+#include "titan/data/position.h"
+#include "titan/data/token_shard.h"
 
 namespace titan::data {
 namespace {
-
-constexpr int64_t kStateVersion = 1;
-constexpr const char* kWhat = "data position";
 
 void require(bool holds, std::string_view name, std::string_view expected, int64_t got) {
   if (!holds) {
@@ -37,26 +36,7 @@ const DataConfig& checked(
   require(config.epochs >= 0, "data.epochs", ">= 0", config.epochs);
   require(config.prefetch >= 0, "data.prefetch", ">= 0", config.prefetch);
   tokenizer.check_fits(options.vocab_size);
-  if (config.add_bos && !tokenizer.bos_id()) {
-    fail<ConfigError>("data.add_bos: {} has no BOS token", tokenizer.name());
-  }
-  if (config.add_eos && tokenizer.eos_ids().empty()) {
-    fail<ConfigError>("data.add_eos: {} has no EOS token", tokenizer.name());
-  }
   return config;
-}
-
-template <class T>
-void require_equal(const Json& state, const char* name, const T& expected) {
-  const T got = json_get<T>(state, name, kWhat);
-  if (got != expected) {
-    fail<InputError>(
-        "{}: {}: it was made with {}, but here it is {}",
-        kWhat,
-        name,
-        Json(got).dump(),
-        Json(expected).dump());
-  }
 }
 
 }  // namespace
@@ -67,60 +47,67 @@ Loader::Loader(
     const text::Tokenizer& tokenizer)
     : config_(checked(config, options, tokenizer)),
       options_(options),
-      tokenizer_(tokenizer),
-      documents_(config.sources) {
-  start_at({});
+      processor_(config, tokenizer),
+      files_(open_sources(
+          config_.sources,
+          {config.bad_records,
+           static_cast<size_t>(config.threads),
+           tokenizer_mark(tokenizer)})),
+      mixture_(mix_files(config_, files_)) {
+  const PackCursor start{.used = std::vector<int64_t>(mixture_.parts().size(), 0)};
+  Intake intake = intake_at(start);
+  if (!intake.next()) {
+    fail_nothing_to_learn(intake.counts());
+  }
+  start_at(start);
 }
 
-void Loader::start_at(const Cursor& cursor) {
+PackOptions Loader::pack_options() const {
+  return {
+      .tokens = options_.tokens_per_microbatch,
+      .context = options_.context,
+      .vocab_size = options_.vocab_size,
+      .packing = config_.packing,
+      .window = config_.packing_window,
+      .seed = static_cast<uint64_t>(config_.seed)};
+}
+
+Intake Loader::intake_at(const PackCursor& cursor) {
+  mixture_.seek(cursor.used);
+  examples_ = std::make_unique<ExampleStream>(
+      mixture_,
+      processor_,
+      StreamOptions{static_cast<size_t>(config_.threads), config_.bad_records});
+  // Rows that are not cut bound a document as the context does.
+  const int64_t context = options_.context;
+  const int64_t longest = config_.packing == Packing::kSplit && context > 0
+                              ? context
+                              : pack_options().max_piece();
+  return {
+      [examples = examples_.get()] { return examples->next(); },
+      IntakeLimits{longest, config_.over_long, mixture_.sizes()},
+      cursor.used,
+      cursor.counts};
+}
+
+void Loader::start_at(const PackCursor& cursor) {
   steps_.reset();
   cursor_ = cursor;
-  packer_ = std::make_unique<Packer>(
-      PackOptions{options_.tokens_per_microbatch, options_.context},
-      DocumentStream{
-          documents_.size(),
-          config_.epochs,
-          [this](int64_t epoch, int64_t place) { return document_tokens(epoch, place); }},
-      cursor);
-}
-
-std::vector<int32_t> Loader::encode(int64_t index) const {
-  try {
-    return tokenizer_.encode(documents_.text(index));
-  } catch (const FormatError& error) {
-    fail<FormatError>("{}: {}", documents_.where(index), error.what());
-  }
-}
-
-std::vector<int32_t> Loader::document_tokens(int64_t epoch, int64_t place) const {
-  int64_t index = place;
-  if (config_.shuffle) {
-    const Permutation order(
-        static_cast<uint64_t>(documents_.size()),
-        static_cast<uint64_t>(config_.seed),
-        static_cast<uint64_t>(epoch));
-    index = static_cast<int64_t>(order(static_cast<uint64_t>(place)));
-  }
-  std::vector<int32_t> ids = encode(index);
-  if (config_.add_bos) {
-    ids.insert(ids.begin(), *tokenizer_.bos_id());
-  }
-  if (config_.add_eos) {
-    ids.push_back(tokenizer_.eos_ids().front());
-  }
-  return ids;
+  packer_ = make_packer(pack_options(), intake_at(cursor), cursor);
 }
 
 // One micro-batch for every rank, of which this rank keeps its own.
 Loader::Step Loader::make_step() {
   std::optional<Batch> own;
   for (int64_t rank = 0; rank < options_.world; ++rank) {
-    std::optional<Batch> batch = packer_->next();
-    if (rank == 0 && !batch) {
+    Batch batch;
+    const bool is_own = rank == options_.rank;
+    const bool more = packer_->next(is_own ? &batch : nullptr);
+    if (rank == 0 && !more) {
       break;
     }
-    if (rank == options_.rank) {
-      own = batch ? std::move(batch) : packer_->filling();
+    if (is_own) {
+      own = more ? std::move(batch) : filling_row(pack_options());
     }
   }
   return {std::move(own), packer_->cursor()};
@@ -132,46 +119,24 @@ std::optional<Batch> Loader::next() {
         [this] { return make_step(); }, static_cast<size_t>(config_.prefetch));
   }
   Step step = steps_->next();
-  cursor_ = step.after;
+  cursor_ = std::move(step.after);
   return std::move(step.batch);
 }
 
 Json Loader::state() const {
-  return {
-      {"version", kStateVersion},
-      {"num_documents", documents_.size()},
-      {"fingerprint", fmt::format("{:016x}", documents_.fingerprint())},
-      {"shuffle", config_.shuffle},
-      {"seed", config_.seed},
-      {"epoch", cursor_.epoch},
-      {"document", cursor_.document},
-      {"token", cursor_.token}};
+  return position_to_json(cursor_, {config_, pack_options(), mixture_});
 }
 
 void Loader::restore(const Json& state) {
-  require_equal<int64_t>(state, "version", kStateVersion);
-  require_equal<int64_t>(state, "num_documents", documents_.size());
-  require_equal<std::string>(
-      state, "fingerprint", fmt::format("{:016x}", documents_.fingerprint()));
-  require_equal<bool>(state, "shuffle", config_.shuffle);
-  if (config_.shuffle) {
-    require_equal<int64_t>(state, "seed", config_.seed);
+  start_at(position_from_json(state, {config_, pack_options(), mixture_}));
+}
+
+int64_t Loader::num_documents() const {
+  int64_t documents = 0;
+  for (const int64_t size : mixture_.sizes()) {
+    documents += size;
   }
-  const Cursor cursor{
-      json_get<int64_t>(state, "epoch", kWhat),
-      json_get<int64_t>(state, "document", kWhat),
-      json_get<int64_t>(state, "token", kWhat)};
-  if (cursor.epoch < 0 || cursor.document < 0 || cursor.document > documents_.size() ||
-      cursor.token < 0) {
-    fail<FormatError>(
-        "{}: epoch {}, document {}, token {} is not a position among {} documents",
-        kWhat,
-        cursor.epoch,
-        cursor.document,
-        cursor.token,
-        documents_.size());
-  }
-  start_at(cursor);
+  return documents;
 }
 
 }  // namespace titan::data

@@ -1,70 +1,62 @@
 #pragma once
-// Concat-then-split packing: documents follow each other in full rows, cut where a row
-// ends.
+// Documents to rows of exactly T tokens.
 
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "titan/data/batch.h"
+#include "titan/data/config.h"
+#include "titan/data/intake.h"
 
 namespace titan::data {
 
 struct PackOptions {
-  int64_t tokens = 0;   // tokens of a row, T
-  int64_t context = 0;  // longest piece of a document; 0: as long as the row
+  int64_t tokens = 0;      // tokens of a row, T
+  int64_t context = 0;     // longest piece of a document; 0: T
+  int64_t vocab_size = 0;  // ids must be smaller
+  Packing packing = Packing::kSplit;
+  int64_t window = 1;  // documents that first_fit and best_fit see at a time
+  uint64_t seed = 0;   // of the order of the rows of a window
+
+  // Inputs of the longest piece.
+  [[nodiscard]] int64_t max_piece() const;
 };
 
-// Where the next row starts. All of the packer's state: rows hold no buffer.
-struct Cursor {
-  int64_t epoch = 0;
-  int64_t document = 0;  // place in the epoch's order
-  int64_t token = 0;     // inputs of that document that earlier rows have used
+// Where the next row starts. With the options this is all of the packer's state: what it
+// holds is made again.
+struct PackCursor {
+  std::vector<int64_t> used;  // documents of each part that are done with
+  int64_t offset = 0;         // split: inputs of the next document that rows have used;
+                              // else: rows of the window that starts there
+  DocumentCounts counts;      // of the documents in `used`
+  int64_t filling = 0;        // tokens that filled rows up, in all rows
 
-  bool operator==(const Cursor&) const = default;
+  bool operator==(const PackCursor&) const = default;
 };
 
-// The documents in the order in which they are to be packed.
-struct DocumentStream {
-  int64_t num_documents = 0;  // of one epoch
-  int64_t num_epochs = 0;     // 0: no end
-  // The token ids of document `place` of an epoch, with BOS and EOS if wanted.
-  std::function<std::vector<int32_t>(int64_t epoch, int64_t place)> tokens;
-};
-
-// Makes rows of exactly `options.tokens` tokens. A document of n ids has n - 1 inputs
-// t[:-1] with the labels t[1:], so no label crosses a document border; one with fewer
-// than two ids adds nothing. A document longer than `context` is cut into pieces, and one
-// that a row's end cuts goes on in the next row; each piece starts at position 0. Every
-// input is used exactly once an epoch, and rows run on over the end of an epoch. The last
-// row of the last epoch is filled up with token 0 under kNoLabel, in documents of its
-// own. Not thread-safe.
+// A piece of a document is a run of its inputs, at most as long as the context; it starts
+// at position 0 and never sees another piece. Every input of every example that the
+// intake gives is used exactly once, in pieces of the whole example where it is not
+// longer than the context and rows are not cut (first_fit, best_fit). What is left of a
+// row is filled up with token 0 under kNoLabel, in documents of its own: filling is known
+// by its place, not by its id. Not thread-safe.
 class Packer {
  public:
-  Packer(const PackOptions& options, DocumentStream stream, const Cursor& start = {});
-
-  // The next row; nullopt after the last one. FormatError: an epoch without any input, or
-  // a start cursor beyond its document.
-  [[nodiscard]] std::optional<Batch> next();
-
-  // Where the row after the last one returned starts.
-  [[nodiscard]] Cursor cursor() const { return cursor_; }
-
-  // A row of nothing but filling.
-  [[nodiscard]] Batch filling() const;
-
- private:
-  [[nodiscard]] bool load_document();
-  void append_piece(Batch& row);
-  void fill_up(Batch& row) const;
-
-  PackOptions options_;
-  DocumentStream stream_;
-  Cursor cursor_;
-  std::vector<int32_t> document_;  // the ids of cursor_.document once loaded
-  bool loaded_ = false;
-  bool epoch_has_input_ = false;
+  virtual ~Packer() = default;
+  // Makes the next row, or only goes past it where `row` is null, which reads no ids;
+  // false after the last one. FormatError: an id that is not in the vocabulary, or a
+  // start cursor beyond its documents.
+  [[nodiscard]] virtual bool next(Batch* row) = 0;
+  // Where the row after the last one starts.
+  [[nodiscard]] virtual const PackCursor& cursor() const = 0;
 };
+
+// Continues at `start`. REQUIRES: the intake begins there, with its counts.
+[[nodiscard]] std::unique_ptr<Packer> make_packer(
+    const PackOptions& options, Intake intake, PackCursor start);
+
+// A row of nothing but filling.
+[[nodiscard]] Batch filling_row(const PackOptions& options);
 
 }  // namespace titan::data

@@ -7,12 +7,13 @@
 
 #include "titan/base/error.h"
 #include "titan/base/files.h"
+#include "titan/data/jsonl_file.h"
 #include "titan/text/utf8.h"
 
 namespace titan::data {
 
 TextFile::TextFile(std::filesystem::path path) : path_(std::move(path)) {
-  const std::string all = text(0);
+  const std::string all = text();
   bytes_ = all.size();
   if (const std::optional<size_t> offset = text::find_invalid_utf8(all)) {
     const std::string_view before = std::string_view(all).substr(0, *offset);
@@ -24,10 +25,10 @@ TextFile::TextFile(std::filesystem::path path) : path_(std::move(path)) {
   }
 }
 
-std::string TextFile::text(int64_t) const {
+std::string TextFile::text() const {
   std::string all = read_file(path_);
-  if (all.starts_with("\xEF\xBB\xBF")) {
-    all.erase(0, 3);
+  if (all.starts_with(kByteOrderMark)) {
+    all.erase(0, kByteOrderMark.size());
   }
   return all;
 }

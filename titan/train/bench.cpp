@@ -7,6 +7,7 @@
 #include "titan/base/error.h"
 #include "titan/observe/machine.h"
 #include "titan/optim/clip.h"
+#include "titan/train/model_files.h"
 #include "titan/train/parts.h"
 #include "titan/train/peak.h"
 #include "titan/train/step.h"
@@ -27,6 +28,30 @@ double median(std::vector<double> values) {
 }
 
 }  // namespace
+
+DataBench bench_data(const TrainConfig& config) {
+  constexpr double kSeconds = 5;
+  const text::Tokenizer tokenizer = open_tokenizer(config);
+  data::DataConfig data = config.data;
+  data.epochs = 0;
+  const auto start = Clock::now();
+  data::Loader loader(
+      data,
+      {.tokens_per_microbatch = config.train.tokens_per_microbatch,
+       .context = config.train.context,
+       .vocab_size = tokenizer.vocab_size()},
+      tokenizer);
+  const auto opened = Clock::now();
+  double tokens = 0;
+  while (seconds_between(opened, Clock::now()) < kSeconds) {
+    (void)loader.next();
+    tokens += static_cast<double>(config.train.tokens_per_microbatch);
+  }
+  return {
+      .open_seconds = seconds_between(start, opened),
+      .tokens_per_second = tokens / seconds_between(opened, Clock::now()),
+      .filling_share = static_cast<double>(loader.filling()) / tokens};
+}
 
 TrainBench bench_train(const TrainConfig& config, int64_t steps) {
   constexpr int64_t kWarmUp = 2;

@@ -17,6 +17,15 @@ struct TrainBench {
   double loss = 0;             // of the last step
 };
 
+struct DataBench {
+  double open_seconds = 0;       // until the loader could give its first batch
+  double tokens_per_second = 0;  // of the packed batches, filling included
+  double filling_share = 0;      // of those tokens
+};
+
+// Takes batches of config.data for some seconds and does nothing with them.
+[[nodiscard]] DataBench bench_data(const TrainConfig& config);
+
 // Trains `steps` steps of the config after two to warm up, without a run folder,
 // checkpoints or validation, and gives medians.
 [[nodiscard]] TrainBench bench_train(const TrainConfig& config, int64_t steps);

@@ -84,7 +84,7 @@ std::vector<data::Batch> TrainParts::fetch(const TrainConfig& config) {
   for (int64_t i = 0; i < config.train.microbatches(); ++i) {
     std::optional<data::Batch> batch = loader->next();
     if (!batch) {
-      return {};  // an update needs all of its tokens
+      break;  // the last update takes what there is
     }
     batches.push_back(std::move(*batch));
   }

@@ -21,7 +21,7 @@ struct TrainParts {
 
   // Loads model.path, or draws random weights from run.seed.
   void initialize_weights(const TrainConfig& config);
-  // The micro-batches of the next step; empty at the end of the data.
+  // The micro-batches of the next step: fewer at the end of the data, then none.
   [[nodiscard]] std::vector<data::Batch> fetch(const TrainConfig& config);
 
   std::unique_ptr<models::CausalLm> model;

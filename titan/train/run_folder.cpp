@@ -16,7 +16,7 @@ namespace {
 
 // What a continued run may always change: it does not touch the state that was saved.
 constexpr std::array kFreeToChange = {
-    "train.steps", "run.*", "metrics.*", "validation.*"};
+    "train.steps", "run.*", "metrics.*", "validation.*", "data.threads", "data.prefetch"};
 
 bool may_change(const std::string& path, const std::vector<std::string>& allowed) {
   const auto matches = [&](const auto& glob) { return glob_match(glob, path); };

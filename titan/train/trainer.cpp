@@ -177,6 +177,7 @@ void Trainer::report(const StepReport& report) {
   metrics.add("lr", report.lr);
   metrics.add("trained_tokens", report.loss.num_targets);
   metrics.add("tokens_seen", tokens_seen_);
+  add_data_counts(metrics);
   metrics.add("tokens_per_second", rate);
   metrics.add("mfu", mfu);
   metrics.add("step_seconds", report.seconds);
@@ -187,6 +188,16 @@ void Trainer::report(const StepReport& report) {
     add_validation(metrics);
   }
   write(metrics);
+}
+
+void Trainer::add_data_counts(observe::StepMetrics& metrics) const {
+  const data::DocumentCounts& counts = parts_.loader->counts();
+  metrics.add("documents", counts.documents);
+  metrics.add("documents_bad", counts.bad);
+  metrics.add("documents_dropped", counts.dropped);
+  metrics.add("documents_truncated", counts.truncated);
+  metrics.add("documents_without_label", counts.without_label);
+  metrics.add("filling_tokens", parts_.loader->filling());
 }
 
 void Trainer::add_validation(observe::StepMetrics& metrics) {

@@ -47,6 +47,8 @@ class Trainer {
   [[nodiscard]] StepReport train_step(const std::vector<data::Batch>& batches);
   void refuse_non_finite(const StepReport& report);
   void report(const StepReport& report);
+  // Adds what became of the documents so far.
+  void add_data_counts(observe::StepMetrics& metrics) const;
   // Adds the loss on the held-out documents, where there are any.
   void add_validation(observe::StepMetrics& metrics);
   void write(const observe::StepMetrics& metrics);

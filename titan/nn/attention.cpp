@@ -57,19 +57,25 @@ class GroupedQueryAttention final : public Attention {
     const Tensor mixed = ops::attention(
         {.query = q, .key = k, .value = v},
         context.step.sequence,
-        scale,
+        {.scale = scale},
         context.ops,
         "attention.core");
     return wo_.forward(mixed.view({tokens, c.num_heads * c.head_dim}), context);
   }
 
  private:
-  // Writes the step's new rows behind the rows that each sequence has in the cache.
+  // Writes the step's new rows where each sequence's keys stand in the cache.
   static void append(
       const ops::SequenceContext& sequence, const Tensor& rows, const Tensor& cache) {
     for (const ops::SequenceSpan& span : sequence.spans) {
-      cache.narrow(0, span.key_begin + span.position, span.query_length)
-          .copy_(rows.narrow(0, span.query_begin, span.query_length));
+      const ops::KeyRows key_rows = sequence.key_rows(span);
+      const int64_t end = span.position + span.query_length;
+      for (int64_t p = span.position; p < end;) {
+        const ops::KeyRun run = key_rows.run({p, end});
+        cache.narrow(0, run.row, run.length)
+            .copy_(rows.narrow(0, span.query_begin + p - span.position, run.length));
+        p += run.length;
+      }
     }
   }
 

@@ -13,8 +13,8 @@ namespace titan::nn {
 
 using at::Tensor;
 
-// Keys and values of earlier tokens, one pair of tensors a layer; SequenceSpan::key_begin
-// and position say which rows belong to which sequence. Kept in the compute dtype, so
+// Keys and values of earlier tokens, one pair of tensors a layer; the step's
+// SequenceContext says which rows belong to which sequence. Kept in the compute dtype, so
 // cached and recomputed rows have the same bits.
 struct KvCache {
   struct Layer {

@@ -1,8 +1,6 @@
 #include "titan/ops/adamw.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -12,12 +10,14 @@
 namespace titan::ops {
 namespace {
 
-void check(const char* name, const Tensor& x, int64_t numel) {
+void check(const char* name, const Tensor& x, int64_t numel, at::ScalarType dtype) {
   TORCH_CHECK(
-      x.scalar_type() == at::kFloat && x.is_contiguous() && x.numel() == numel,
+      x.scalar_type() == dtype && x.is_contiguous() && x.numel() == numel,
       "[adamw_step] ",
       name,
-      ": expected contiguous fp32 of ",
+      ": expected contiguous ",
+      dtype,
+      " of ",
       numel,
       " elements, got ",
       x.scalar_type(),
@@ -39,10 +39,12 @@ void adamw_step(
     Tensor first_moment,
     Tensor second_moment) {
   const int64_t numel = parameter.numel();
-  check("parameter", parameter, numel);
-  check("gradient", gradient, numel);
-  check("first moment", first_moment, numel);
-  check("second moment", second_moment, numel);
+  const bool bf16_moments = first_moment.scalar_type() == at::kBFloat16;
+  const at::ScalarType moment_dtype = bf16_moments ? at::kBFloat16 : at::kFloat;
+  check("parameter", parameter, numel, at::kFloat);
+  check("gradient", gradient, numel, at::kFloat);
+  check("first moment", first_moment, numel, moment_dtype);
+  check("second moment", second_moment, numel, moment_dtype);
   TORCH_CHECK(args.step >= 1, "[adamw_step] expected step >= 1, got ", args.step);
   if (!parameter.is_cpu()) {
     adamw_step_plain(args, parameter, gradient, first_moment, second_moment);
@@ -51,8 +53,9 @@ void adamw_step(
   const cpu::AdamW update{
       .parameter = parameter.mutable_data_ptr<float>(),
       .gradient = gradient.const_data_ptr<float>(),
-      .first_moment = first_moment.mutable_data_ptr<float>(),
-      .second_moment = second_moment.mutable_data_ptr<float>(),
+      .first_moment = first_moment.mutable_data_ptr(),
+      .second_moment = second_moment.mutable_data_ptr(),
+      .bf16_moments = bf16_moments,
       .gradient_scale = static_cast<float>(args.gradient_scale),
       .beta1 = static_cast<float>(args.beta1),
       .one_minus_beta1 = static_cast<float>(1 - args.beta1),
@@ -75,37 +78,16 @@ void adamw_step_plain(
     Tensor first_moment,
     Tensor second_moment) {
   const Tensor g = gradient * args.gradient_scale;
-  first_moment.mul_(args.beta1).add_(g, 1 - args.beta1);
-  second_moment.mul_(args.beta2).addcmul_(g, g, 1 - args.beta2);
-  const Tensor m_hat = first_moment / bias_correction(args.beta1, args.step);
-  const Tensor v_hat = second_moment / bias_correction(args.beta2, args.step);
+  const Tensor m =
+      first_moment.to(g.scalar_type()).mul(args.beta1).add_(g, 1 - args.beta1);
+  const Tensor v =
+      second_moment.to(g.scalar_type()).mul(args.beta2).addcmul_(g, g, 1 - args.beta2);
+  first_moment.copy_(m);
+  second_moment.copy_(v);
+  const Tensor m_hat = m / bias_correction(args.beta1, args.step);
+  const Tensor v_hat = v / bias_correction(args.beta2, args.step);
   const Tensor step = m_hat / (v_hat.sqrt() + args.eps);
   parameter.sub_(args.lr * (step + args.weight_decay * parameter));
-}
-
-double sum_of_squares(const Tensor& x) {
-  TORCH_CHECK(
-      x.scalar_type() == at::kFloat && x.is_contiguous(),
-      "[sum_of_squares] expected contiguous fp32, got ",
-      x.scalar_type());
-  if (!x.is_cpu()) {
-    return x.square().sum(at::kDouble).item<double>();
-  }
-  constexpr int64_t kBlock = 65536;
-  const int64_t blocks = (x.numel() + kBlock - 1) / kBlock;
-  const auto* data = x.const_data_ptr<float>();
-  std::vector<double> sums(static_cast<size_t>(blocks));
-  at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const int64_t count = std::min(kBlock, x.numel() - b * kBlock);
-      sums[b] = cpu::sum_of_squares(data + b * kBlock, count);
-    }
-  });
-  double total = 0;
-  for (const double sum : sums) {
-    total += sum;
-  }
-  return total;
 }
 
 }  // namespace titan::ops

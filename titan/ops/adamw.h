@@ -17,8 +17,9 @@ struct AdamWArgs {
 };
 
 // One AdamW update (Loshchilov and Hutter 2019) in one pass over flat fp32 tensors of
-// equal length: p -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * p). The result of
-// an element depends on that element alone.
+// equal length: p -= lr * (m_hat / (sqrt(v_hat) + eps) + weight_decay * p). The moments
+// are both fp32, or both bf16: then they are rounded after the update, which itself is
+// fp32. The result of an element depends on that element alone.
 void adamw_step(
     const AdamWArgs& args,
     Tensor parameter,
@@ -33,9 +34,5 @@ void adamw_step_plain(
     const Tensor& gradient,
     Tensor first_moment,
     Tensor second_moment);
-
-// Sum of squares of a contiguous fp32 tensor, in double, in blocks of a fixed length
-// added in order: independent of the number of threads. NaN and infinities come through.
-double sum_of_squares(const Tensor& x);
 
 }  // namespace titan::ops

@@ -1,56 +1,17 @@
 #include "titan/ops/attention.h"
 
-#include <cmath>
-#include <limits>
-#include <numeric>
+#include <array>
 
-#include <ATen/ATen.h>
-#include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
-
-#include "titan/ops/test_tensors.h"
+#include "titan/ops/attention_test_cases.h"
 
 namespace titan::ops {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-struct Shape {
-  std::vector<int64_t> lengths;
-  int64_t heads, kv_heads;
-  int64_t key_dim, value_dim;
-
-  [[nodiscard]] int64_t tokens() const {
-    return std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
-  }
-
-  [[nodiscard]] double scale() const {
-    return 1 / std::sqrt(static_cast<double>(key_dim));
-  }
-};
-
-const std::vector<int64_t> kMixedLengths = {1, 5, 64, 65, 300, 700};
-
-// Results in the order output, query, key and value gradient.
-using Results = std::vector<Tensor>;
-constexpr const char* kNames[] = {"out", "dq", "dk", "dv"};
-
-template <class Attention>
-Results differentiate(const AttentionInputs& in, const Tensor& grad, const Attention& f) {
-  const auto leaf = [](const Tensor& x) { return x.detach().set_requires_grad(true); };
-  const AttentionInputs leaves{leaf(in.query), leaf(in.key), leaf(in.value)};
-  const Tensor out = f(leaves);
-  const auto grads =
-      torch::autograd::grad({out}, {leaves.query, leaves.key, leaves.value}, {grad});
-  return {out.detach(), grads[0], grads[1], grads[2]};
-}
+using AttentionTest = AttentionCase;
+using Shape = AttentionShape;
 
 Results ours(const Shape& shape, const AttentionInputs& in, const Tensor& grad) {
-  OpContext context;
-  const SequenceContext sequence = SequenceContext::packed(shape.lengths);
-  return differentiate(in, grad, [&](const AttentionInputs& x) {
-    return attention(x, sequence, shape.scale(), context, "core");
-  });
+  return differentiate(in, grad, SequenceContext::packed(shape.lengths), shape.rule());
 }
 
 // The plain form in fp64.
@@ -60,7 +21,8 @@ Results plain_results(const Shape& shape, const AttentionInputs& in, const Tenso
       {wide(in.query), wide(in.key), wide(in.value)},
       wide(grad),
       [&](const AttentionInputs& x) {
-        return attention_plain(x, SequenceContext::packed(shape.lengths), shape.scale());
+        return attention_plain(x, SequenceContext::packed(shape.lengths), shape.rule())
+            .out;
       });
 }
 
@@ -90,32 +52,8 @@ Tensor library_attention(const Shape& shape, const AttentionInputs& in) {
   return at::cat(outs, 0).narrow(2, 0, shape.value_dim);
 }
 
-class AttentionTest : public testing::TestWithParam<at::ScalarType> {
- protected:
-  static Tensor random(at::IntArrayRef sizes) {
-    return test_tensor(sizes, GetParam(), 1);
-  }
-
-  static AttentionInputs inputs(const Shape& s) {
-    return {
-        random({s.tokens(), s.heads, s.key_dim}),
-        random({s.tokens(), s.kv_heads, s.key_dim}),
-        random({s.tokens(), s.kv_heads, s.value_dim})};
-  }
-
-  static Tensor output_gradient(const Shape& s) {
-    return random({s.tokens(), s.heads, s.value_dim});
-  }
-};
-
-Tensor forward(
-    const Shape& shape, const AttentionInputs& in, const SequenceContext& sequence) {
-  OpContext context;
-  return attention(in, sequence, shape.scale(), context, "core");
-}
-
 Tensor forward(const Shape& shape, const AttentionInputs& in) {
-  return forward(shape, in, SequenceContext::packed(shape.lengths));
+  return forward(in, SequenceContext::packed(shape.lengths), shape.rule());
 }
 
 TEST_P(AttentionTest, ValueAndGradientsMatchTheOracle) {
@@ -211,7 +149,9 @@ Tensor from_cache(
         .position = begin,
         .key_begin = kOffset}}};
   return forward(
-      shape, {in.query.slice(0, begin, end), cached(in.key), cached(in.value)}, sequence);
+      {in.query.slice(0, begin, end), cached(in.key), cached(in.value)},
+      sequence,
+      shape.rule());
 }
 
 TEST_P(AttentionTest, AnyChunkOfAPromptHasTheBitsOfTheWhole) {
@@ -265,7 +205,7 @@ TEST_P(AttentionTest, DecodingRowByRowHasTheBitsOfTheWhole) {
     const SequenceContext sequence{
         {{.query_begin = 0, .query_length = 1, .position = row, .key_begin = 0}}};
     ASSERT_TRUE(same_bits(
-        forward(shape, {in.query.narrow(0, row, 1), in.key, in.value}, sequence),
+        forward({in.query.narrow(0, row, 1), in.key, in.value}, sequence, shape.rule()),
         whole.narrow(0, row, 1)))
         << row;
   }
@@ -280,7 +220,7 @@ TEST_P(AttentionTest, SequencesOfOneStepDoNotSeeEachOther) {
       {{.query_begin = 0, .query_length = 1, .position = 199, .key_begin = 0},
        {.query_begin = 1, .query_length = 70, .position = 330, .key_begin = 200}}};
   const Tensor rows = at::cat({in.query.narrow(0, 199, 1), in.query.narrow(0, 530, 70)});
-  const Tensor out = forward(shape, {rows, in.key, in.value}, step);
+  const Tensor out = forward({rows, in.key, in.value}, step, shape.rule());
   EXPECT_TRUE(same_bits(out.narrow(0, 0, 1), whole.narrow(0, 199, 1)));
   EXPECT_TRUE(same_bits(out.narrow(0, 1, 70), whole.narrow(0, 530, 70)));
 }
@@ -346,14 +286,14 @@ TEST_P(AttentionTest, AReplayTakesTheRecordedResult) {
   OpContext context{.defer = nullptr, .remat = &frame};
   frame.set_phase(RematFrame::Phase::kRecord);
   const Tensor recorded =
-      attention(in, sequence, shape.scale(), context, "attention.core");
+      attention(in, sequence, shape.rule(), context, "attention.core");
   EXPECT_TRUE(same_bits(recorded, expected[0]));
   const int64_t lse_bytes = shape.heads * shape.tokens() * 4;
   EXPECT_EQ(frame.held_bytes(), static_cast<int64_t>(recorded.nbytes()) + lse_bytes);
 
   frame.set_phase(RematFrame::Phase::kReplay);
   const Results replayed = differentiate(in, grad, [&](const AttentionInputs& x) {
-    return attention(x, sequence, shape.scale(), context, "attention.core");
+    return attention(x, sequence, shape.rule(), context, "attention.core");
   });
   EXPECT_EQ(replayed[0].const_data_ptr(), recorded.const_data_ptr());
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -368,50 +308,50 @@ TEST_P(AttentionTest, NoRowsGiveNoRows) {
   EXPECT_EQ(results[2].sizes(), at::IntArrayRef({0, 2, 32}));
 }
 
-std::string refusal(
-    const Shape& shape, const AttentionInputs& in, const SequenceContext& sequence) {
-  try {
-    forward(shape, in, sequence);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
-}
-
 TEST_P(AttentionTest, RefusesInputsThatDoNotFit) {
   const Shape shape{{10}, 4, 2, 16, 16};
   const AttentionInputs in = inputs(shape);
   const SequenceContext packed = SequenceContext::packed({10});
+  const auto refused = [&](const AttentionInputs& x, const SequenceContext& sequence) {
+    return refusal(x, sequence, shape.rule());
+  };
   EXPECT_EQ(
-      refusal(shape, {in.query.to(at::kDouble), in.key, in.value}, packed),
+      refused({in.query.to(at::kDouble), in.key, in.value}, packed),
       "[attention] expected fp32 or bf16, got Double");
   EXPECT_EQ(
-      refusal(shape, {in.query, in.key.narrow(2, 0, 8), in.value}, packed),
-      "[attention] expected contiguous query, key and value");
+      refused(
+          {in.query.transpose(1, 2).contiguous().transpose(1, 2), in.key, in.value},
+          packed),
+      "[attention] expected contiguous rows of query, key and value, got strides [64, 1, "
+      "4], [32, 16, 1] and [32, 16, 1]");
   EXPECT_EQ(
-      refusal(shape, {random({10, 3, 16}), in.key, in.value}, packed),
+      refused({random({10, 3, 16}), in.key, in.value}, packed),
       "[attention] shapes do not fit: query [10, 3, 16], key [10, 2, 16], value [10, 2, "
       "16]");
   EXPECT_EQ(
-      refusal(shape, in, SequenceContext::packed({4, 5})),
+      refused(in, SequenceContext::packed({4, 5})),
       "[attention] the spans cover 9 rows of 10");
   EXPECT_EQ(
-      refusal(
-          shape,
-          in,
-          {{{.query_begin = 0, .query_length = 10, .position = 3, .key_begin = 0}}}),
+      refused(
+          in, {{{.query_begin = 0, .query_length = 10, .position = 3, .key_begin = 0}}}),
       "[attention] the sequence at row 0 needs keys [0, 13), but there are 10");
 }
 
-TEST_P(AttentionTest, RefusesGradientsThroughACache) {
+TEST_P(AttentionTest, RefusesRulesWithoutSense) {
   const Shape shape{{10}, 4, 2, 16, 16};
-  AttentionInputs in = inputs(shape);
-  in.query = in.query.narrow(0, 0, 4).set_requires_grad(true);
-  const SequenceContext sequence{
-      {{.query_begin = 0, .query_length = 4, .position = 6, .key_begin = 0}}};
+  const AttentionInputs in = inputs(shape);
+  const auto refused = [&](const AttentionRule& rule) {
+    return refusal(in, SequenceContext::packed({10}), rule);
+  };
+  EXPECT_EQ(refused({}), "[attention] expected scale > 0, got 0");
   EXPECT_EQ(
-      refusal(shape, in, sequence),
-      "[attention] gradients need packed documents, but a sequence continues a cache");
+      refused({.scale = 1, .window = -1}), "[attention] expected window >= 0, got -1");
+  EXPECT_EQ(
+      refused({.scale = 1, .causal = false, .window = 4}),
+      "[attention] a window needs causal attention");
+  EXPECT_EQ(
+      refused({.scale = 1, .soft_cap = -2}),
+      "[attention] expected soft_cap >= 0, got -2");
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -23,10 +23,7 @@ SequenceContext SequenceContext::packed(const std::vector<int64_t>& lengths) {
   int64_t begin = 0;
   for (const int64_t length : lengths) {
     context.spans.push_back(
-        {.query_begin = begin,
-         .query_length = length,
-         .position = 0,
-         .key_begin = begin});
+        {.query_begin = begin, .query_length = length, .key_begin = begin});
     begin += length;
   }
   return context;

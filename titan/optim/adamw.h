@@ -1,29 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "titan/parallel/parameter_store.h"
+#include "titan/optim/groups.h"
+#include "titan/optim/optimizer.h"
 
 namespace titan::optim {
-
-using at::Tensor;
-
-// Settings of the parameters whose name matches a glob.
-struct GroupConfig {
-  std::string pattern = "*";
-  double lr_scale = 1;
-  std::optional<double> weight_decay;  // null = the optimizer's
-
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& visit) {
-    visit("pattern", self.pattern, "glob over parameter names");
-    visit("lr_scale", self.lr_scale, "factor on the learning rate");
-    visit("weight_decay", self.weight_decay, "null = optimizer.weight_decay");
-  }
-};
 
 struct AdamWConfig {
   double lr = 8e-4;
@@ -31,6 +15,7 @@ struct AdamWConfig {
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0.1;
+  Precision moments = Precision::kFp32;
   // The first match wins; a parameter that none matches has the settings above. Norm
   // weights are scales around one, which decay would pull to zero.
   std::vector<GroupConfig> groups = {{.pattern = "*norm.weight", .weight_decay = 0.0}};
@@ -42,6 +27,7 @@ struct AdamWConfig {
     visit("beta2", self.beta2, "decay of the second moment");
     visit("eps", self.eps, "added to the root of the second moment");
     visit("weight_decay", self.weight_decay, "decoupled weight decay");
+    visit("moments", self.moments, "how both moments are kept; bf16 halves their memory");
     visit("groups", self.groups, "other settings for matching parameters");
   }
 
@@ -57,42 +43,44 @@ struct AdamWConfig {
   }
 };
 
-// AdamW over all parameters of a store, with fp32 moments. Not thread-safe.
-class AdamW {
+// AdamW over the parameters of a store. Updates are computed in fp32 whatever the moments
+// are kept as. Not thread-safe.
+class AdamW final : public Optimizer {
  public:
   // REQUIRES: the store is materialised and outlives this. ConfigError when a group's
   // pattern matches no parameter.
   AdamW(const AdamWConfig& config, parallel::ParameterStore& store);
+  // Over some parameters only: their places in store.parameters(), ascending. `field` is
+  // the path of the config, for messages.
+  AdamW(
+      const AdamWConfig& config,
+      parallel::ParameterStore& store,
+      const std::vector<size_t>& parameters,
+      std::string_view field);
 
-  // One update of every parameter from its gradient times gradient_scale, with the base
-  // learning rate `lr`; the gradients are cleared.
-  void step(double lr, double gradient_scale);
+  void step(double lr, double gradient_scale) override;
+  // step() for an optimizer that has this one for some parameters: it clears the
+  // gradients and tells the store itself.
+  void update(double lr, double gradient_scale);
 
-  // Updates so far.
-  [[nodiscard]] int64_t steps() const { return steps_; }
+  [[nodiscard]] int64_t steps() const override { return steps_; }
 
-  void set_steps(int64_t steps) { steps_ = steps; }
+  void set_steps(int64_t steps) override { steps_ = steps; }
 
-  struct State {
-    std::string name;      // of the parameter
-    Tensor first_moment;   // fp32, the parameter's shape
-    Tensor second_moment;  // fp32, the parameter's shape
-  };
-
-  // Views of the moments, in the order of the store's parameters.
-  [[nodiscard]] std::vector<State> state() const;
+  // Both moments, in the dtype that they are kept in.
+  [[nodiscard]] std::vector<State> state() const override;
 
  private:
   struct Slot {
-    double lr_scale;
-    double weight_decay;
+    size_t parameter;  // its place in the store
+    GroupSettings settings;
     Tensor first_moment;
     Tensor second_moment;
   };
 
   AdamWConfig config_;
   parallel::ParameterStore& store_;
-  std::vector<Slot> slots_;  // one a parameter
+  std::vector<Slot> slots_;
   int64_t steps_ = 0;
 };
 

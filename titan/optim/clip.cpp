@@ -2,17 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
-#include "titan/ops/adamw.h"
+#include "titan/ops/grad_norm.h"
 
 namespace titan::optim {
 
 double gradient_norm(parallel::ParameterStore& store) {
-  double sum = 0;
+  std::vector<at::Tensor> gradients;
   for (const auto& bucket : store.buckets()) {
-    sum += ops::sum_of_squares(bucket->flat_gradient());
+    gradients.push_back(bucket->flat_gradient());
   }
-  return std::sqrt(sum);
+  const std::vector<double> sums = ops::sums_of_squares(gradients);
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 double clip_scale(double norm, double max_norm) {
@@ -20,12 +23,16 @@ double clip_scale(double norm, double max_norm) {
 }
 
 std::string non_finite_gradient(parallel::ParameterStore& store) {
+  std::vector<at::Tensor> gradients;
   for (const auto& parameter : store.parameters()) {
-    if (!std::isfinite(ops::sum_of_squares(parameter.gradient()))) {
-      return parameter.name;
-    }
+    gradients.push_back(parameter.gradient());
   }
-  return "";
+  const std::vector<double> sums = ops::sums_of_squares(gradients);
+  const auto first = std::find_if_not(
+      sums.begin(), sums.end(), [](double sum) { return std::isfinite(sum); });
+  return first == sums.end()
+             ? ""
+             : store.parameters()[static_cast<size_t>(first - sums.begin())].name;
 }
 
 }  // namespace titan::optim

@@ -84,6 +84,25 @@ TEST(AdamW, MatchesTheFormulaAndSkipsDecayOfNorms) {
   EXPECT_EQ(gradient_norm(p.store), 0) << "the step clears the gradients";
 }
 
+TEST(AdamW, Bf16MomentsHalveTheStateAndStayNearFp32) {
+  TwoParameters narrow;
+  TwoParameters wide;
+  AdamW a({.lr = 0.01, .moments = Precision::kBf16}, narrow.store);
+  AdamW b({.lr = 0.01}, wide.store);
+  for (int step = 0; step < 5; ++step) {
+    narrow.set_gradients();
+    wide.set_gradients();
+    a.step(0.01, 1.0);
+    b.step(0.01, 1.0);
+  }
+  EXPECT_EQ(a.state()[0].first_moment.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(a.state()[0].second_moment.scalar_type(), at::kBFloat16);
+  const Tensor p = narrow.store.find("w.weight")->master();
+  const Tensor q = wide.store.find("w.weight")->master();
+  EXPECT_FALSE(p.equal(q));
+  EXPECT_TRUE(at::allclose(p, q, 0, 0.01 * 0.02));
+}
+
 TEST(AdamW, GroupThatMatchesNothingIsRefused) {
   TwoParameters p;
   try {

@@ -1,10 +1,8 @@
 #include "titan/ops/cpu/attention_forward.h"
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 
-#include "titan/ops/cpu/attention_tiles.h"
+#include "titan/ops/cpu/attention_softmax.h"
 
 namespace titan::ops::cpu::TITAN_ISA_NAMESPACE {
 namespace {
@@ -12,34 +10,35 @@ namespace {
 // Scratch slots of this file.
 constexpr int kTaskSlot = 8;
 constexpr int kKeySlot = 9;
+constexpr int kRowSlot = 11;
 
 template <class Tile>
 constexpr AttentionTiling kTiling = sizeof(Tile) == sizeof(float)
                                         ? AttentionTiling{64, 256}
                                         : AttentionTiling{128, 512};
 
-// The second product is contracted over keys in multiples of this: longer zero padding of
-// P and V leaves the bits alone, and few lengths mean few kernels to generate.
+// Products begin and end at multiples of this many keys: zero padding of P and V leaves
+// the bits alone, and few lengths mean few kernels to generate.
 constexpr int64_t kKeyStep = 64;
 
 // Leading dimensions and depths for one call's head sizes.
 template <class Tile>
 struct Strides {
-  explicit Strides(const AttentionForward& args)
-      : depth(depth_of<Tile>(args.key_dim)),
+  explicit Strides(const AttentionTensors& tensors)
+      : depth(depth_of<Tile>(tensors.key.width)),
         query(round_up(depth, kLanes)),
-        value(round_up(args.value_dim, kLanes)) {}
+        value(round_up(tensors.value.width, kLanes)) {}
 
   static constexpr int64_t kKeys = kTiling<Tile>.keys;
   int64_t depth;  // of Q K^T
-  int64_t query;
+  int64_t query;  // of queries and of unpacked keys
   int64_t value;  // of V and of the output accumulator
   static constexpr int64_t key = kKeys + kSkew;
   static constexpr int64_t score = kKeys + kSkew;
   static constexpr int64_t weight = kKeys + 2 * kSkew;
 };
 
-// One packed key tile: K^T [depth, keys] and V [keys, value].
+// A packed key tile: K^T [depth, keys] and V [keys, value].
 template <class Tile>
 struct KeyTile {
   KeyTile(Carver& carver, const Strides<Tile>& strides)
@@ -52,37 +51,48 @@ struct KeyTile {
   bool* finite;  // every value is
 };
 
+// Where the rows of one key tile stand.
 template <class In>
-HeadRows<In> rows_of_head(
-    const void* tensor,
-    int64_t row,
-    int64_t rows,
-    int64_t heads,
-    int64_t head,
-    int64_t width) {
-  const auto* data = static_cast<const In*>(tensor);
-  return {data + (row * heads + head) * width, heads * width, rows, width};
-}
+class TileRows {
+ public:
+  static constexpr int64_t kKeys = kTiling<TileOf<In>>.keys;
+
+  TileRows(const HeadTensor& tensor, const AttentionKeys& keys, int64_t first)
+      : width_(tensor.width) {
+    const int64_t end = smaller(first + kKeys, keys.range.end);
+    int64_t p = larger(first, keys.range.begin);
+    for (int64_t c = 0; c < p - first; ++c) {
+      rows_[c] = nullptr;
+    }
+    while (p < end) {
+      const KeyRun run = keys.rows.run({p, end});
+      for (int64_t i = 0; i < run.length; ++i) {
+        rows_[p - first + i] = row_of<In>(tensor, run.row + i, keys.kv_head);
+      }
+      p += run.length;
+    }
+    for (int64_t c = larger(0, end - first); c < kKeys; ++c) {
+      rows_[c] = nullptr;
+    }
+  }
+
+  // From row `skip` of the tile on.
+  [[nodiscard]] RowTable<In> from(int64_t skip) const {
+    return {rows_ + skip, kKeys - skip, width_};
+  }
+
+ private:
+  const In* rows_[kKeys];
+  int64_t width_;
+};
 
 template <class In>
-HeadRows<In> values_of_tile(
-    const AttentionForward& args, const AttentionKeys& keys, int64_t first) {
-  const int64_t rows = smaller(kTiling<TileOf<In>>.keys, keys.num_keys - first);
-  return rows_of_head<In>(
-      args.value,
-      keys.key_row + first,
-      rows,
-      args.kv_heads,
-      keys.kv_head,
-      args.value_dim);
-}
-
-template <class In>
-bool all_finite(const HeadRows<In>& x) {
+bool all_finite(const RowTable<In>& x) {
   F16 zero = splat(0);  // 0 * x is NaN for infinities and NaN
-  for (int64_t r = 0; r < x.rows; ++r) {
-    for (int64_t c = 0; c < x.width; c += kLanes) {
-      zero = fma(splat(0), load_columns(x, r, c), zero);
+  for (int64_t r = 0; r < x.count; ++r) {
+    const In* row = x.row(r);
+    for (int64_t c = 0; row != nullptr && c < x.width; c += kLanes) {
+      zero = fma(splat(0), load_columns(row, x.width, c), zero);
     }
   }
   return reduce_add(zero) == 0;
@@ -92,104 +102,32 @@ template <class In>
 void pack_tile(
     const AttentionForward& args, const AttentionKeys& keys, int64_t index, void* to) {
   using Tile = TileOf<In>;
-  const Strides<Tile> strides(args);
+  const Strides<Tile> strides(args.tensors);
   Carver carver(to);
   const KeyTile<Tile> tile(carver, strides);
   const int64_t first = index * strides.kKeys;
-  const HeadRows<In> values = values_of_tile<In>(args, keys, first);
-  const int64_t padded = round_up(values.rows, kKeyStep);
-  pack_columns(
-      rows_of_head<In>(
-          args.key,
-          keys.key_row + first,
-          values.rows,
-          args.kv_heads,
-          keys.kv_head,
-          args.key_dim),
-      tile.key,
-      strides.key,
-      strides.depth,
-      padded);
-  pack_rows(values, tile.value, strides.value, padded);
-  *tile.finite = all_finite(values);
+  const int64_t end = round_up(smaller(strides.kKeys, keys.range.end - first), kKeyStep);
+  const TileRows<In> key(args.tensors.key, keys, first);
+  const TileRows<In> value(args.tensors.value, keys, first);
+  pack_columns(key.from(0), tile.key, strides.key, strides.depth, end);
+  pack_rows(value.from(0), tile.value, strides.value, end);
+  *tile.finite = all_finite(value.from(0));
 }
 
 template <class Tile>
 size_t tile_bytes(const AttentionForward& args) {
   Carver measure(nullptr);
-  const KeyTile<Tile> tile(measure, Strides<Tile>(args));
+  const KeyTile<Tile> tile(measure, Strides<Tile>(args.tensors));
   return measure.size();
 }
 
-// One row of the online softmax. The first `valid` of the row's scores count; its weights
-// 2^(scale * score - maximum) go to p, zero from `valid` to `padded`. Returns the factor
-// for what has been summed under the former maximum. Sums run in fixed lanes, whatever is
-// masked.
-template <class Tile>
-float softmax_row(
-    const float* scores,
-    Tile* p,
-    int64_t valid,
-    int64_t padded,
-    float scale,
-    float* max_and_sum) {
-  constexpr int64_t kTwo = 2 * kLanes;
-  const F16 lowest = splat(-std::numeric_limits<float>::infinity());
-  F16 max_a = lowest;
-  F16 max_b = lowest;
-  const int64_t whole = valid / kTwo * kTwo;
-  const int rest_a = static_cast<int>(smaller(valid - whole, kLanes));
-  const int rest_b = static_cast<int>(valid - whole) - rest_a;
-  for (int64_t j = 0; j < whole; j += kTwo) {
-    max_a = max(max_a, load(scores + j));
-    max_b = max(max_b, load(scores + j + kLanes));
-  }
-  if (whole < valid) {
-    max_a = max(max_a, keep_first(load(scores + whole), rest_a, lowest));
-    max_b = max(max_b, keep_first(load(scores + whole + kLanes), rest_b, lowest));
-  }
-  const float old_max = max_and_sum[0];
-  const float tile_max = reduce_max(max(max_a, max_b)) * scale;
-  const float new_max = tile_max > old_max ? tile_max : old_max;
-
-  const F16 factor = splat(scale);
-  const F16 offset = splat(-new_max);
-  F16 sum_a = splat(0);
-  F16 sum_b = splat(0);
-  for (int64_t j = 0; j < whole; j += kTwo) {
-    const F16 a = exp2_for<Tile>(fma(load(scores + j), factor, offset));
-    const F16 b = exp2_for<Tile>(fma(load(scores + j + kLanes), factor, offset));
-    sum_a = sum_a + a;
-    sum_b = sum_b + b;
-    store_two(p + j, a, b);
-  }
-  int64_t done = whole;
-  if (whole < valid) {
-    const F16 a = exp2_for<Tile>(fma(load(scores + whole), factor, offset));
-    const F16 b = exp2_for<Tile>(fma(load(scores + whole + kLanes), factor, offset));
-    const F16 kept_a = keep_first(a, rest_a, splat(0));
-    const F16 kept_b = keep_first(b, rest_b, splat(0));
-    sum_a = sum_a + kept_a;
-    sum_b = sum_b + kept_b;
-    store_two(p + whole, kept_a, kept_b);
-    done += kTwo;
-  }
-  for (; done < padded; done += kTwo) {
-    store_two(p + done, splat(0), splat(0));
-  }
-  const float alpha = new_max == old_max ? 1.0F : std::exp2(old_max - new_max);
-  max_and_sum[0] = new_max;
-  max_and_sum[1] = max_and_sum[1] * alpha + reduce_add(sum_a + sum_b);
-  return alpha;
-}
-
-void scale_row(float* row, int64_t width, float factor) {
-  for (int64_t c = 0; c < width; c += kLanes) {
+void scale_row(float* row, int64_t count, float factor) {
+  for (int64_t c = 0; c < count; c += kLanes) {
     store(row + c, load(row + c) * splat(factor));
   }
 }
 
-// How many rows brgemm is given for `rows`: few different counts, each a kernel to
+// Any rows brgemm is given for `rows`: few different counts, each a kernel to
 // generate.
 int64_t padded_rows(int64_t rows) {
   int64_t power = 1;
@@ -197,19 +135,6 @@ int64_t padded_rows(int64_t rows) {
     power *= 2;
   }
   return rows <= kLanes ? power : round_up(rows, kLanes);
-}
-
-// Zeroes the rows [from, to) of a packed V tile; of a bf16 tile, halves of interleaved
-// pairs.
-template <class Tile>
-void clear_packed_rows(Tile* value, int64_t stride, int64_t from, int64_t to) {
-  constexpr int64_t kInterleaved = sizeof(float) / sizeof(Tile);
-  for (int64_t r = from; r < to; ++r) {
-    Tile* row = value + r / kInterleaved * kInterleaved * stride + r % kInterleaved;
-    for (int64_t c = 0; c < stride; ++c) {
-      row[c * kInterleaved] = 0;
-    }
-  }
 }
 
 template <class In>
@@ -222,9 +147,11 @@ class ForwardTask {
       : args_(args),
         keys_(keys),
         task_(task),
-        strides_(args),
+        strides_(args.tensors),
+        scale_(args.rule),
         rows_(task.rows * task.heads),
-        padded_(padded_rows(rows_)) {
+        padded_(padded_rows(rows_)),
+        few_(rows_ <= kFewQueries && keys.packed == nullptr) {
     Carver measure(nullptr);
     carve(measure);
     Carver carver(scratch(kTaskSlot, measure.size()));
@@ -233,161 +160,275 @@ class ForwardTask {
 
   void run() {
     load_queries();
-    const int64_t end = task_.position + task_.rows;
-    for (int64_t first = 0; first < end; first += strides_.kKeys) {
-      const int64_t count = smaller(strides_.kKeys, round_up(end - first, kKeyStep));
-      const KeyTile<Tile> tile = tile_at(first);
-      brgemm(
-          {padded_, count, strides_.depth, strides_.query, strides_.key, strides_.score},
-          /*accumulate=*/false,
-          query_,
-          tile.key,
-          scores_);
-      softmax(first, count);
-      if (*tile.finite || first + count <= task_.position) {
-        multiply(0, padded_, count, first, tile.value);
-      } else {
-        multiply_row_by_row(first, count, tile.value);
-      }
+    const PositionRange seen{visible(0).begin, visible(task_.rows - 1).end};
+    for (int64_t first = round_down(seen.begin, kKeys); first < seen.end;
+         first += kKeys) {
+      first_ = first;
+      skip_ = larger(0, round_down(seen.begin - first, kKeyStep));
+      count_ = smaller(kKeys, round_up(seen.end - first, kKeyStep));
+      add_tile();
+      started_ = true;
+    }
+    if (!started_) {
+      std::memset(out_, 0, sizeof(float) * rows_ * strides_.value);
     }
     store_rows();
   }
 
  private:
+  static constexpr int64_t kKeys = Strides<Tile>::kKeys;
+
   void carve(Carver& carver) {
     query_ = carver.take<Tile>(padded_ * strides_.query);
     scores_ = carver.take<float>(padded_ * strides_.score);
     weights_ = carver.take<Tile>(padded_ * strides_.weight);
     out_ = carver.take<float>(padded_ * strides_.value);
-    max_and_sum_ = carver.take<float>(2 * rows_);
+    state_ = carver.take<SoftmaxState>(rows_);
+    if (few_) {
+      query_columns_ = carver.take<Tile>(round_up(strides_.query, 2) * kLanes);
+      key_rows_ = carver.take<Tile>(kKeys * strides_.query);
+      turned_ = carver.take<float>(kKeys * kLanes);
+    }
   }
 
   // Task rows run over query rows, and over the task's heads within each.
   void load_queries() {
-    for (int64_t h = 0; h < task_.heads; ++h) {
-      HeadRows<In> from = rows_of_head<In>(
-          args_.query, task_.query_row, 1, args_.heads, task_.head + h, args_.key_dim);
-      for (int64_t i = 0; i < task_.rows; ++i) {
-        copy_rows(
-            from, query_ + (i * task_.heads + h) * strides_.query, strides_.query, 1);
-        from.data += from.stride;
+    const In* table[kTiling<Tile>.queries];
+    for (int64_t i = 0, r = 0; i < task_.rows; ++i) {
+      for (int64_t h = 0; h < task_.heads; ++h, ++r) {
+        table[r] = row_of<In>(args_.tensors.query, task_.query_row + i, task_.head + h);
+        state_[r] = SoftmaxState();
       }
     }
-    const int64_t unused = padded_ - rows_;
+    const RowTable<In> queries{table, rows_, args_.tensors.query.width};
+    if (few_) {
+      pack_columns(queries, query_columns_, kLanes, strides_.depth, kLanes);
+    } else {
+      copy_rows(queries, query_, strides_.query, padded_);
+    }
     std::memset(
-        query_ + rows_ * strides_.query, 0, sizeof(Tile) * unused * strides_.query);
-    std::memset(
-        weights_ + rows_ * strides_.weight, 0, sizeof(Tile) * unused * strides_.weight);
-    for (int64_t r = 0; r < rows_; ++r) {
-      max_and_sum_[2 * r] = -std::numeric_limits<float>::infinity();
-      max_and_sum_[2 * r + 1] = 0;
+        weights_ + rows_ * strides_.weight,
+        0,
+        sizeof(Tile) * (padded_ - rows_) * strides_.weight);
+  }
+
+  // Positions of the keys that query row i of the task sees.
+  [[nodiscard]] PositionRange visible(int64_t i) const {
+    return args_.rule.visible(task_.position + i, keys_.range);
+  }
+
+  // The same as columns of the tile.
+  [[nodiscard]] ScoreColumns columns(int64_t i) const {
+    const PositionRange seen = visible(i);
+    return {
+        skip_,
+        larger(skip_, seen.begin - first_),
+        smaller(count_, seen.end - first_),
+        count_};
+  }
+
+  void add_tile() {
+    KeyTile<Tile> tile = tile_storage();
+    if (few_) {
+      score_few();
+    } else {
+      brgemm(
+          {padded_,
+           count_ - skip_,
+           strides_.depth,
+           strides_.query,
+           strides_.key,
+           strides_.score},
+          /*accumulate=*/false,
+          query_,
+          tile.key + skip_ * kInterleaved,
+          scores_ + skip_);
+    }
+    softmax();
+    if (all_see_all() || *tile.finite) {
+      multiply(0, padded_, tile.value);
+    } else {
+      multiply_row_by_row();
     }
   }
 
-  KeyTile<Tile> tile_at(int64_t first) const {
+  // The packed tile at first_; of few queries' only V.
+  KeyTile<Tile> tile_storage() {
     const size_t bytes = tile_bytes<Tile>(args_);
-    const int64_t index = first / strides_.kKeys;
     if (keys_.packed != nullptr) {
+      const int64_t index = first_ / kKeys - keys_.range.begin / kKeys;
       Carver carver(static_cast<char*>(const_cast<void*>(keys_.packed)) + index * bytes);
       return {carver, strides_};
     }
     void* own = scratch(kKeySlot, bytes);
-    pack_tile<In>(args_, keys_, index, own);
     Carver carver(own);
-    return {carver, strides_};
+    KeyTile<Tile> tile(carver, strides_);
+    if (few_) {
+      const TileRows<In> value(args_.tensors.value, keys_, first_);
+      pack_rows(
+          value.from(skip_),
+          tile.value + skip_ * strides_.value,
+          strides_.value,
+          count_ - skip_);
+      *tile.finite = all_see_all() || all_finite(value.from(0));
+    } else {
+      pack_tile<In>(args_, keys_, first_ / kKeys, own);
+    }
+    return tile;
   }
 
-  // Keys of the tile that query row i of the task sees.
-  [[nodiscard]] int64_t visible(int64_t i, int64_t first, int64_t count) const {
-    return smaller(count, task_.position + i + 1 - first);
+  // Products as K Q^T: rows of keys are copied, not turned. Same bits: each product is
+  // the same chain of additions.
+  void score_few() {
+    const TileRows<In> key(args_.tensors.key, keys_, first_);
+    const int64_t count = count_ - skip_;
+    copy_rows(key.from(skip_), key_rows_, strides_.query, count);
+    brgemm(
+        {count, kLanes, strides_.depth, strides_.query, kLanes, kLanes},
+        /*accumulate=*/false,
+        key_rows_,
+        query_columns_,
+        turned_);
+    for (int64_t c = 0; c < count; c += kLanes) {
+      F16 block[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i) {
+        block[i] = load(turned_ + (c + i) * kLanes);
+      }
+      transpose16(block);
+      for (int64_t r = 0; r < rows_; ++r) {
+        store(scores_ + r * strides_.score + skip_ + c, block[r]);
+      }
+    }
   }
 
-  void softmax(int64_t first, int64_t count) {
-    const float scale = args_.scale * kLog2E;
+  void softmax() {
     for (int64_t i = 0, r = 0; i < task_.rows; ++i) {
-      const int64_t valid = visible(i, first, count);
+      const ScoreColumns seen = columns(i);
       for (int64_t h = 0; h < task_.heads; ++h, ++r) {
         const float alpha = softmax_row(
             scores_ + r * strides_.score,
             weights_ + r * strides_.weight,
-            valid,
-            count,
-            scale,
-            max_and_sum_ + 2 * r);
-        if (first > 0 && alpha != 1.0F) {
+            seen,
+            scale_,
+            state_[r]);
+        if (started_ && alpha != 1.0F) {
           scale_row(out_ + r * strides_.value, strides_.value, alpha);
         }
       }
     }
   }
 
+  // Whether every row of the task sees every key of the tile that there is.
+  [[nodiscard]] bool all_see_all() const {
+    const PositionRange there = keys_.range;
+    return visible(0).end >= smaller(first_ + count_, there.end) &&
+           visible(task_.rows - 1).begin <= larger(first_ + skip_, there.begin);
+  }
+
   // Adds P V for the task rows [row, row + rows).
-  void multiply(
-      int64_t row, int64_t rows, int64_t count, int64_t first, const Tile* value) {
+  void multiply(int64_t row, int64_t rows, const Tile* value) {
     brgemm(
-        {rows, strides_.value, count, strides_.weight, strides_.value, strides_.value},
-        /*accumulate=*/first > 0,
-        weights_ + row * strides_.weight,
-        value,
+        {rows,
+         strides_.value,
+         count_ - skip_,
+         strides_.weight,
+         strides_.value,
+         strides_.value},
+        /*accumulate=*/started_,
+        weights_ + row * strides_.weight + skip_,
+        value + skip_ * strides_.value,
         out_ + row * strides_.value);
   }
 
   // 0 * inf is NaN: a value that is not finite would reach rows whose weight for it is
-  // masked. So each query row, the last first, gets a copy of V that ends where its keys
-  // end.
-  void multiply_row_by_row(int64_t first, int64_t count, Tile* value) {
-    const int64_t keys = smaller(strides_.kKeys, keys_.num_keys - first);
-    if (keys_.packed != nullptr) {
-      Carver measure(nullptr);
-      measure.take<Tile>(strides_.kKeys * strides_.value);
-      value = static_cast<Tile*>(scratch(kKeySlot, measure.size()));
-      pack_rows(
-          values_of_tile<In>(args_, keys_, first),
-          value,
-          strides_.value,
-          round_up(keys, kKeyStep));
+  // masked. So each query row gets a copy of V with the keys that it sees.
+  void multiply_row_by_row() {
+    const TileRows<In> all(args_.tensors.value, keys_, first_);
+    const In* seen[kKeys] = {};
+    const RowTable<In> table{seen, kKeys, args_.tensors.value.width};
+    auto* value = scratch_of<Tile>(kRowSlot, kKeys * strides_.value);
+    std::memset(value, 0, sizeof(Tile) * kKeys * strides_.value);
+    for (int64_t i = 0; i < task_.rows; ++i) {
+      const ScoreColumns row = columns(i);
+      for (int64_t c = 0; c < kKeys; c += 2) {
+        const bool changed =
+            show(all.from(0), row, c, seen) | show(all.from(0), row, c + 1, seen);
+        if (changed) {
+          const RowTable<In> pair{seen + c, 2, table.width};
+          pack_rows(pair, value + c * strides_.value, strides_.value, 2);
+        }
+      }
+      multiply(i * task_.heads, task_.heads, value);
     }
-    int64_t end = keys;
-    for (int64_t i = task_.rows - 1; i >= 0; --i) {
-      const int64_t seen = visible(i, first, count);
-      clear_packed_rows(value, strides_.value, seen, end);
-      end = smaller(end, seen);
-      multiply(i * task_.heads, task_.heads, count, first, value);
-    }
+  }
+
+  // Makes key c of the tile part of `seen` or not; true where that changed.
+  static bool show(
+      const RowTable<In>& all, const ScoreColumns& row, int64_t c, const In** seen) {
+    const In* now = c >= row.begin && c < row.end ? all.row(c) : nullptr;
+    const bool changed = seen[c] != now;
+    seen[c] = now;
+    return changed;
   }
 
   void store_rows() {
     for (int64_t i = 0, r = 0; i < task_.rows; ++i) {
       for (int64_t h = 0; h < task_.heads; ++h, ++r) {
-        store_row(r, task_.query_row + i, task_.head + h);
+        store_row(r, (task_.query_row + i) * args_.tensors.heads + task_.head + h);
       }
     }
   }
 
-  void store_row(int64_t r, int64_t row, int64_t head) {
-    const float sum = max_and_sum_[2 * r + 1];
-    const F16 inverse = splat(1.0F / sum);
-    const float* from = out_ + r * strides_.value;
-    In* to = static_cast<In*>(args_.out) + (row * args_.heads + head) * args_.value_dim;
-    for (int64_t c = 0; c < args_.value_dim; c += kLanes) {
-      const auto left = static_cast<int>(smaller(kLanes, args_.value_dim - c));
-      store_first(to + c, load(from + c) * inverse, left);
+  // Row r of the task to row `to` of [T * heads]. The sink is one more score, without a
+  // value.
+  void store_row(int64_t r, int64_t to) {
+    SoftmaxState state = state_[r];
+    float alpha = 1;
+    if (args_.sinks != nullptr) {
+      const float sink = args_.sinks[to % args_.tensors.heads] * kLog2E;
+      const float max = sink > state.max ? sink : state.max;
+      alpha = std::exp2(state.max - max);
+      state = {max, state.sum * alpha + std::exp2(sink - max)};
     }
-    args_.log_sum_exp[head * args_.num_tokens + row] =
-        max_and_sum_[2 * r] + std::log2(sum);
+    // A row without any key gives 0.
+    const bool empty = state.max == kMinusInfinity && state.sum == 0;
+    const F16 factor = splat(empty ? 0 : alpha / state.sum);
+    const int64_t width = args_.tensors.value.width;
+    const float* from = out_ + r * strides_.value;
+    In* out = static_cast<In*>(args_.out) + to * width;
+    for (int64_t c = 0; c < width; c += kLanes) {
+      const auto left = static_cast<int>(smaller(kLanes, width - c));
+      store_first(out + c, load(from + c) * factor, left);
+    }
+    constexpr float kLn2 = 0.693147180559945F;
+    args_.log_sum_exp[to] = (state.max + std::log2(state.sum)) * kLn2;
   }
 
   const AttentionForward& args_;
   const AttentionKeys& keys_;
   const AttentionTask& task_;
   Strides<Tile> strides_;
+  ScoreScale scale_;
   int64_t rows_;
   int64_t padded_;
-  Tile* query_ = nullptr;         // [padded, strides.query]
-  float* scores_ = nullptr;       // [padded, strides.score]
-  Tile* weights_ = nullptr;       // [padded, strides.weight]
-  float* out_ = nullptr;          // [padded, strides.value]
-  float* max_and_sum_ = nullptr;  // [rows, 2], maximum in units of log 2
+  bool few_;  // queries: keys are read as they stand
+  static constexpr int64_t kInterleaved = sizeof(float) / sizeof(Tile);
+
+  Tile* query_ = nullptr;    // [padded, strides.query]
+  float* scores_ = nullptr;  // [padded, strides.score]
+  Tile* weights_ = nullptr;  // [padded, strides.weight]
+  float* out_ = nullptr;     // [padded, strides.value]
+  SoftmaxState* state_ = nullptr;
+  Tile* query_columns_ = nullptr;  // Q^T as a B operand of 16 columns
+  Tile* key_rows_ = nullptr;       // [keys, strides.query]
+  float* turned_ = nullptr;        // [keys, 16], scores before they are turned
+
+  // The key tile at work: positions from first_ on; its products cover the columns
+  // [skip_, count_).
+  int64_t first_ = 0;
+  int64_t skip_ = 0;
+  int64_t count_ = 0;
+  bool started_ = false;  // a tile has been added to out_
 };
 
 }  // namespace
@@ -397,18 +438,18 @@ AttentionTiling attention_tiling(bool bf16) {
 }
 
 size_t attention_tile_bytes(const AttentionForward& args) {
-  return args.bf16 ? tile_bytes<TileOf<Bf16>>(args) : tile_bytes<float>(args);
+  return args.tensors.bf16 ? tile_bytes<TileOf<Bf16>>(args) : tile_bytes<float>(args);
 }
 
 void attention_pack_tile(
     const AttentionForward& args, const AttentionKeys& keys, int64_t tile, void* to) {
-  args.bf16 ? pack_tile<Bf16>(args, keys, tile, to)
-            : pack_tile<float>(args, keys, tile, to);
+  args.tensors.bf16 ? pack_tile<Bf16>(args, keys, tile, to)
+                    : pack_tile<float>(args, keys, tile, to);
 }
 
 void attention_forward(
     const AttentionForward& args, const AttentionKeys& keys, const AttentionTask& task) {
-  if (args.bf16) {
+  if (args.tensors.bf16) {
     ForwardTask<Bf16>(args, keys, task).run();
   } else {
     ForwardTask<float>(args, keys, task).run();

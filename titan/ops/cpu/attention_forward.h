@@ -5,56 +5,55 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "titan/ops/cpu/attention_args.h"
 #include "titan/ops/cpu/isa.h"
 
 namespace titan::ops::cpu {
 
-// The tensors of one call, contiguous: query [T, heads, key_dim], key [S, kv_heads,
-// key_dim], value [S, kv_heads, value_dim], out [T, heads, value_dim], all fp32 or all
-// bf16.
 struct AttentionForward {
-  const void* query;
-  const void* key;
-  const void* value;
-  void* out;
-  float* log_sum_exp;  // [heads, T], to base 2
-  int64_t num_tokens;  // T
-  int64_t heads, kv_heads;
-  int64_t key_dim, value_dim;
-  float scale;
-  bool bf16;
+  AttentionTensors tensors;
+  AttentionRule rule;
+  const float* sinks;  // [heads], or null
+  void* out;           // [T, heads, Dv], contiguous, of the inputs' type
+  float* log_sum_exp;  // [T, heads], natural
 };
 
-// Key tiles of `keys` keys start at the sequence's position 0: the grouping of the online
-// softmax, hence part of the numerics. Query tiles are cut at multiples of `queries`
-// (which divides `keys`), so that every row of a query tile sees a key of its last key
-// tile.
+// Key tiles of `keys` positions start at the sequence's position 0: the grouping of the
+// online softmax, hence part of the numerics. Query tiles are cut at multiples of
+// `queries`.
 struct AttentionTiling {
   int64_t queries, keys;
 };
 
-// The keys [0, num_keys) of one sequence and key-value head: rows from key_row on of the
-// key and value tensors.
+// The keys of one sequence and key-value head at the positions [range.begin, range.end):
+// those that the queries of the step see.
 struct AttentionKeys {
-  int64_t key_row, num_keys;
+  KeyRows rows;
+  PositionRange range;
   int64_t kv_head;
-  const void* packed;  // all key tiles one after another, or null: a task packs its own
+  // The key tiles from that of range.begin on, one after another; null: a task packs its
+  // own.
+  const void* packed;
 };
 
 // `rows` query rows from `query_row` on, at positions [position, position + rows) of the
 // sequence, for the query heads [head, head + heads) of the key-value head.
-// REQUIRES: no multiple of tiling.queries inside the positions; rows * heads <=
-// tiling.queries.
+// REQUIRES: rows * heads <= tiling.queries.
 struct AttentionTask {
   int64_t query_row, rows, position;
   int64_t head, heads;
 };
+
+// Tasks of at most this many rows * heads read keys as they stand in the tensor; they
+// gain nothing from packed ones.
+inline constexpr int64_t kFewQueries = 16;
 
 #define TITAN_ATTENTION_FORWARD(level)                                                  \
   namespace level {                                                                     \
   AttentionTiling attention_tiling(bool bf16);                                          \
   /* Bytes of one packed key tile, a multiple of 64. */                                 \
   size_t attention_tile_bytes(const AttentionForward& args);                            \
+  /* Packs the tile of the positions from tile * tiling.keys on. */                     \
   void attention_pack_tile(                                                             \
       const AttentionForward& args, const AttentionKeys& keys, int64_t tile, void* to); \
   /* REQUIRES: the calling thread owns a BrgemmScope. */                                \

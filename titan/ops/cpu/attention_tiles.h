@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "titan/ops/cpu/attention_args.h"
 #include "titan/ops/cpu/brgemm.h"
 #include "titan/ops/cpu/scratch.h"
 #include "titan/ops/cpu/transpose.h"
@@ -26,6 +27,10 @@ inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+inline constexpr int64_t round_down(int64_t n, int64_t multiple) {
+  return n / multiple * multiple;
+}
+
 inline constexpr int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -45,35 +50,43 @@ constexpr int64_t depth_of(int64_t n) {
 // floats.
 inline constexpr int64_t kSkew = 16;
 
-// The rows of one head in a [T, heads, width] tensor.
+// Rows of one head, wherever they stand; a row that is null counts as zeros, as do the
+// rows from `count` on.
 template <class In>
-struct HeadRows {
-  const In* data;
-  int64_t stride;  // elements from row to row
-  int64_t rows;
+struct RowTable {
+  const In* const* rows;
+  int64_t count;
   int64_t width;
+
+  [[nodiscard]] const In* row(int64_t r) const { return r < count ? rows[r] : nullptr; }
 };
 
 template <class In>
-F16 load_columns(const HeadRows<In>& from, int64_t row, int64_t column) {
-  const In* p = from.data + row * from.stride + column;
-  const int64_t left = from.width - column;
-  return left >= kLanes ? load(p) : load_first(p, static_cast<int>(left));
+const In* row_of(const HeadTensor& tensor, int64_t row, int64_t head) {
+  return static_cast<const In*>(tensor.data) + row * tensor.row_stride +
+         head * tensor.head_stride;
+}
+
+// Columns [column, column + 16) of a row, zero behind its end.
+template <class In>
+F16 load_columns(const In* row, int64_t width, int64_t column) {
+  const int64_t left = width - column;
+  return left >= kLanes ? load(row + column)
+                        : load_first(row + column, static_cast<int>(left));
 }
 
 // A operand: row-major [rows, stride], zero-padded. REQUIRES: stride a multiple of 16.
 template <class Tile, class In>
-void copy_rows(const HeadRows<In>& from, Tile* to, int64_t stride, int64_t rows) {
-  const int64_t whole = from.width / kLanes * kLanes;
+void copy_rows(const RowTable<In>& from, Tile* to, int64_t stride, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
-    const bool inside = r < from.rows;
+    const In* row = from.row(r);
+    const int64_t width = row == nullptr ? 0 : from.width;
     int64_t c = 0;
-    for (; inside && c < whole; c += kLanes) {
-      store(to + r * stride + c, load(from.data + r * from.stride + c));
+    for (; c < width; c += kLanes) {
+      store(to + r * stride + c, load_columns(row, width, c));
     }
     for (; c < stride; c += kLanes) {
-      const bool partly = inside && c < from.width;
-      store(to + r * stride + c, partly ? load_columns(from, r, c) : splat(0));
+      store(to + r * stride + c, splat(0));
     }
   }
 }
@@ -82,13 +95,13 @@ void copy_rows(const HeadRows<In>& from, Tile* to, int64_t stride, int64_t rows)
 // operand of fp32. REQUIRES: rows a multiple of 16 and at most stride.
 template <class Tile, class In>
 void copy_transposed(
-    const HeadRows<In>& from, Tile* to, int64_t stride, int64_t columns, int64_t rows) {
+    const RowTable<In>& from, Tile* to, int64_t stride, int64_t columns, int64_t rows) {
   for (int64_t r = 0; r < rows; r += kLanes) {
     for (int64_t c = 0; c < columns; c += kLanes) {
       F16 block[kLanes];
       for (int64_t i = 0; i < kLanes; ++i) {
-        const bool inside = r + i < from.rows && c < from.width;
-        block[i] = inside ? load_columns(from, r + i, c) : splat(0);
+        const In* row = c < from.width ? from.row(r + i) : nullptr;
+        block[i] = row == nullptr ? splat(0) : load_columns(row, from.width, c);
       }
       transpose16(block);
       for (int64_t i = 0; i < smaller(kLanes, columns - c); ++i) {
@@ -101,13 +114,13 @@ void copy_transposed(
 // B operand whose contracted dimension runs over the columns of `from` (K^T in Q K^T).
 template <class In>
 void pack_columns(
-    const HeadRows<In>& from, float* to, int64_t stride, int64_t depth, int64_t rows) {
+    const RowTable<In>& from, float* to, int64_t stride, int64_t depth, int64_t rows) {
   copy_transposed(from, to, stride, depth, rows);
 }
 
 // B operand whose contracted dimension runs over the rows of `from` (V in P V).
 template <class In>
-void pack_rows(const HeadRows<In>& from, float* to, int64_t stride, int64_t rows) {
+void pack_rows(const RowTable<In>& from, float* to, int64_t stride, int64_t rows) {
   copy_rows(from, to, stride, rows);
 }
 
@@ -160,18 +173,49 @@ inline __m512i interleave(__m512i a_then_b) {
   return _mm512_permutexvar_epi16(order, a_then_b);
 }
 
+// Up to 32 elements, zero behind `count`.
+inline __m512i load_bits32(const Bf16* p, int64_t count) {
+  if (count >= 2 * kLanes) {
+    return _mm512_loadu_si512(p);
+  }
+  const auto mask = static_cast<__mmask32>((1U << larger(0, count)) - 1);
+  return _mm512_maskz_loadu_epi16(mask, p);
+}
+
+inline void copy_rows(
+    const RowTable<Bf16>& from, Bf16* to, int64_t stride, int64_t rows) {
+  constexpr int64_t kStep = 2 * kLanes;
+  for (int64_t r = 0; r < rows; ++r) {
+    const Bf16* row = from.row(r);
+    const int64_t width = row == nullptr ? 0 : from.width;
+    int64_t c = 0;
+    for (; c + kStep <= stride; c += kStep) {
+      const __m512i bits =
+          c < width ? load_bits32(row + c, width - c) : _mm512_setzero_si512();
+      _mm512_storeu_si512(to + r * stride + c, bits);
+    }
+    if (c < stride) {
+      const __m512i bits =
+          c < width ? load_bits32(row + c, width - c) : _mm512_setzero_si512();
+      _mm256_storeu_si256(
+          reinterpret_cast<__m256i*>(to + r * stride + c), _mm512_castsi512_si256(bits));
+    }
+  }
+}
+
 // Pairs of columns are moved as 32-bit units.
 inline void pack_columns(
-    const HeadRows<Bf16>& from, Bf16* to, int64_t stride, int64_t depth, int64_t rows) {
+    const RowTable<Bf16>& from, Bf16* to, int64_t stride, int64_t depth, int64_t rows) {
   for (int64_t r = 0; r < rows; r += kLanes) {
     for (int64_t c = 0; c < depth; c += 2 * kLanes) {
       const int64_t left = smaller(from.width - c, 2 * kLanes);
       const auto mask = static_cast<__mmask32>(left <= 0 ? 0 : ~0U >> (32 - left));
       F16 block[kLanes];
       for (int64_t i = 0; i < kLanes; ++i) {
-        const Bf16* p = from.data + (r + i) * from.stride + c;
-        const __mmask32 inside = r + i < from.rows ? mask : 0;
-        block[i].v = _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(inside, p));
+        const Bf16* row = from.row(r + i);
+        block[i].v = row == nullptr
+                         ? _mm512_setzero_ps()
+                         : _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(mask, row + c));
       }
       transpose16(block);
       for (int64_t i = 0; i < smaller(kLanes, (depth - c) / 2); ++i) {
@@ -181,18 +225,21 @@ inline void pack_columns(
   }
 }
 
-inline __m256i load_bits(const HeadRows<Bf16>& from, int64_t row, int64_t column) {
-  const Bf16* p = from.data + row * from.stride + column;
-  if (row < from.rows && column + kLanes <= from.width) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+inline __m256i load_bits(const RowTable<Bf16>& from, int64_t r, int64_t column) {
+  const Bf16* row = from.row(r);
+  if (row == nullptr) {
+    return _mm256_setzero_si256();
   }
-  const int64_t left = row < from.rows ? larger(0, from.width - column) : 0;
-  return _mm256_maskz_loadu_epi16(first_lanes(static_cast<int>(left)), p);
+  if (column + kLanes <= from.width) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + column));
+  }
+  const auto left = static_cast<int>(larger(0, from.width - column));
+  return _mm256_maskz_loadu_epi16(first_lanes(left), row + column);
 }
 
 // REQUIRES: rows even.
 inline void pack_rows(
-    const HeadRows<Bf16>& from, Bf16* to, int64_t stride, int64_t rows) {
+    const RowTable<Bf16>& from, Bf16* to, int64_t stride, int64_t rows) {
   for (int64_t r = 0; r < rows; r += 2) {
     for (int64_t c = 0; c < stride; c += kLanes) {
       const __m512i pair = _mm512_inserti64x4(
@@ -203,12 +250,6 @@ inline void pack_rows(
 }
 
 #endif
-
-// 2^x, as exact as the tile that takes it needs.
-template <class Tile>
-F16 exp2_for(F16 x) {
-  return sizeof(Tile) == sizeof(float) ? exp2(x) : exp2_for_bf16(x);
-}
 
 // Hands out aligned pieces of one buffer. Made with a null base it only measures.
 class Carver {

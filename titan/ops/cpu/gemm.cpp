@@ -17,8 +17,7 @@ constexpr int64_t kWideBlocks = 12;
 
 template <class P, class O>
 void multiply_all(const Matrix<const P>& a, const Packed<P>& b, bool accumulate, O* out) {
-  const bool wide = a.rows > kStripRows && b.depth > 2 * kDepthChunk<P>;
-  const int64_t width = wide ? kWideBlocks * kBlockColumns : kBlockColumns;
+  const int64_t width = columns_at_a_time<P>(a.rows, b.depth);
   const int64_t row_tasks = ceil_div(a.rows, kBlockRows);
   const int64_t column_tasks = ceil_div(b.columns, width);
   parallel_tasks(row_tasks * column_tasks, [&](Range tasks) {
@@ -32,14 +31,7 @@ void multiply_all(const Matrix<const P>& a, const Packed<P>& b, bool accumulate,
       if constexpr (std::is_same_v<O, float>) {
         multiply(rows, part, accumulate, to, b.columns);
       } else {
-        const int64_t strip = wide ? kBlockRows : kStripRows;
-        float* tile = scratch_of<float>(0, static_cast<size_t>(strip * width));
-        for (int64_t r = 0; r < rows.rows; r += strip) {
-          const Matrix<const P> some = rows.rows_from(r, strip);
-          multiply(some, part, accumulate, tile, width);
-          tile_kernels().narrow(
-              {tile, some.rows, part.columns, width}, to + r * b.columns, b.columns);
-        }
+        multiply_block(rows, part, to, b.columns);
       }
     }
   });
@@ -72,17 +64,6 @@ at::ScalarType operand_dtype(at::ScalarType compute) {
       "[gemm] expected float32 or bfloat16, got ",
       compute);
   return compute == at::kBFloat16 && has_bf16_brgemm() ? at::kBFloat16 : at::kFloat;
-}
-
-template <class S, class P>
-void pack_columns(const Matrix<const S>& source, P* out) {
-  const int64_t block = padded_depth<P>(source.columns) * kBlockColumns;
-  parallel_tasks(ceil_div(source.rows, kBlockColumns), [&](Range blocks) {
-    for (int64_t i = blocks.begin; i < blocks.end; ++i) {
-      const auto rows = source.rows_from(i * kBlockColumns, kBlockColumns);
-      operand_kernels<S, P>().pack_columns(rows, out + i * block);
-    }
-  });
 }
 
 template <class S, class P>
@@ -132,6 +113,31 @@ void multiply(
 }
 
 template <class P>
+int64_t columns_at_a_time(int64_t rows, int64_t depth) {
+  const bool wide = rows > kStripRows && depth > 2 * kDepthChunk<P>;
+  return wide ? kWideBlocks * kBlockColumns : kBlockColumns;
+}
+
+template <class P, class O>
+void multiply_block(
+    const Matrix<const P>& a, const Packed<P>& b, O* out, int64_t stride) {
+  if constexpr (std::is_same_v<O, float>) {
+    multiply(a, b, false, out, stride);
+  } else {
+    const bool wide = b.columns > kBlockColumns;
+    const int64_t width = wide ? b.columns : kBlockColumns;
+    const int64_t strip = wide ? kBlockRows : kStripRows;
+    float* tile = scratch_of<float>(0, static_cast<size_t>(strip * width));
+    for (int64_t r = 0; r < a.rows; r += strip) {
+      const Matrix<const P> some = a.rows_from(r, strip);
+      multiply(some, b, false, tile, width);
+      tile_kernels().narrow(
+          {tile, some.rows, b.columns, width}, out + r * stride, stride);
+    }
+  }
+}
+
+template <class P>
 void multiply_parallel(
     const Matrix<const P>& a, const Packed<P>& b, bool accumulate, float* c) {
   multiply_all(a, b, accumulate, c);
@@ -160,12 +166,7 @@ Tensor gemm(const Tensor& x, const Tensor& packed, int64_t columns, at::ScalarTy
   return y;
 }
 
-template void pack_columns(const Matrix<const float>&, float*);
-template void pack_columns(const Matrix<const float>&, Bf16*);
-template void pack_columns(const Matrix<const Bf16>&, float*);
-template void pack_columns(const Matrix<const Bf16>&, Bf16*);
 template void pack_rows(const Matrix<const float>&, float*);
-template void pack_rows(const Matrix<const float>&, Bf16*);
 template void pack_rows(const Matrix<const Bf16>&, float*);
 template void pack_rows(const Matrix<const Bf16>&, Bf16*);
 template Matrix<const float> operand_rows(const Matrix<const float>&);
@@ -175,6 +176,16 @@ template void multiply(
     const Matrix<const float>&, const Packed<float>&, bool, float*, int64_t);
 template void multiply(
     const Matrix<const Bf16>&, const Packed<Bf16>&, bool, float*, int64_t);
+template int64_t columns_at_a_time<float>(int64_t, int64_t);
+template int64_t columns_at_a_time<Bf16>(int64_t, int64_t);
+template void multiply_block(
+    const Matrix<const float>&, const Packed<float>&, float*, int64_t);
+template void multiply_block(
+    const Matrix<const float>&, const Packed<float>&, Bf16*, int64_t);
+template void multiply_block(
+    const Matrix<const Bf16>&, const Packed<Bf16>&, float*, int64_t);
+template void multiply_block(
+    const Matrix<const Bf16>&, const Packed<Bf16>&, Bf16*, int64_t);
 template void multiply_parallel(
     const Matrix<const float>&, const Packed<float>&, bool, float*);
 template void multiply_parallel(

@@ -90,10 +90,7 @@ void with_operands(at::ScalarType source, at::ScalarType operand, Body body) {
   }
 }
 
-// All blocks of B operands, from source^T and from source, on at::get_num_threads()
-// threads.
-template <class S, class P>
-void pack_columns(const Matrix<const S>& source, P* out);
+// All blocks of B operands from source, on at::get_num_threads() threads.
 template <class S, class P>
 void pack_rows(const Matrix<const S>& source, P* out);
 
@@ -112,7 +109,17 @@ void multiply(
     float* c,
     int64_t stride);
 
-// The same on at::get_num_threads() threads, C contiguous.
+// The columns of B that should be multiplied at a time with up to kBlockRows of `rows`
+// rows, for the caches' sake.
+template <class P>
+[[nodiscard]] int64_t columns_at_a_time(int64_t rows, int64_t depth);
+
+// out = A B rounded to O (float or Bf16), on the calling thread. REQUIRES: as multiply;
+// at most columns_at_a_time() columns and kBlockRows rows.
+template <class P, class O>
+void multiply_block(const Matrix<const P>& a, const Packed<P>& b, O* out, int64_t stride);
+
+// multiply() on at::get_num_threads() threads, C contiguous.
 template <class P>
 void multiply_parallel(
     const Matrix<const P>& a, const Packed<P>& b, bool accumulate, float* c);

@@ -13,8 +13,9 @@ namespace titan::ops::cpu {
 // for kBackward):
 //   compute fp32, or bf16 without bf16 brgemm: fp32 [ceil(C / 64), R, 64]
 //   compute bf16 with bf16 brgemm: bf16 [ceil(C / 64), round_up(R, 32) / 2, 64, 2]
-// padded with zeros. An fp32 weight is rounded to bf16 on the way where compute is bf16:
-// the same bits as packing its bf16 copy. Runs on at::get_num_threads() threads.
+// padded with zeros. A stack of matrices [E, N, K] is packed matrix by matrix and has E
+// as its first dimension. An fp32 weight is rounded to bf16 on the way where compute is
+// bf16: the same bits as packing its bf16 copy. Runs on at::get_num_threads() threads.
 Tensor pack_weight(const Tensor& weight, PackKind kind, at::ScalarType compute_dtype);
 
 }  // namespace titan::ops::cpu

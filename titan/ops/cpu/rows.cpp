@@ -51,6 +51,28 @@ void rope_rows(const Rope& args, int64_t begin, int64_t end) {
   }
 }
 
+// Moments are kept as M.
+template <class M>
+void adamw_elements(const AdamW& args, int64_t begin, int64_t end) {
+  M* first_moment = static_cast<M*>(args.first_moment);
+  M* second_moment = static_cast<M*>(args.second_moment);
+  for_vectors(begin, end, [&](int64_t i, int n) {
+    const F16 g = get(args.gradient + i, n) * splat(args.gradient_scale);
+    const F16 m =
+        fma(get(first_moment + i, n), splat(args.beta1), g * splat(args.one_minus_beta1));
+    const F16 v =
+        fma(get(second_moment + i, n),
+            splat(args.beta2),
+            g * g * splat(args.one_minus_beta2));
+    const F16 root = fma(sqrt(v), splat(args.inverse_root_bias2), splat(args.eps));
+    const F16 p = get(args.parameter + i, n);
+    const F16 change = fma(p, splat(args.decay), splat(args.step_size) * (m / root));
+    put(first_moment + i, m, n);
+    put(second_moment + i, v, n);
+    put(args.parameter + i, p - change, n);
+  });
+}
+
 }  // namespace
 
 void rope(const Rope& args, int64_t begin, int64_t end) {
@@ -58,23 +80,8 @@ void rope(const Rope& args, int64_t begin, int64_t end) {
 }
 
 void adamw(const AdamW& args, int64_t begin, int64_t end) {
-  for_vectors(begin, end, [&](int64_t i, int n) {
-    const F16 g = get(args.gradient + i, n) * splat(args.gradient_scale);
-    const F16 m =
-        fma(get(args.first_moment + i, n),
-            splat(args.beta1),
-            g * splat(args.one_minus_beta1));
-    const F16 v =
-        fma(get(args.second_moment + i, n),
-            splat(args.beta2),
-            g * g * splat(args.one_minus_beta2));
-    const F16 root = fma(sqrt(v), splat(args.inverse_root_bias2), splat(args.eps));
-    const F16 p = get(args.parameter + i, n);
-    const F16 change = fma(p, splat(args.decay), splat(args.step_size) * (m / root));
-    put(args.first_moment + i, m, n);
-    put(args.second_moment + i, v, n);
-    put(args.parameter + i, p - change, n);
-  });
+  args.bf16_moments ? adamw_elements<Bf16>(args, begin, end)
+                    : adamw_elements<float>(args, begin, end);
 }
 
 double sum_of_squares(const float* x, int64_t count) {

@@ -23,8 +23,9 @@ struct Rope {
 struct AdamW {
   float* parameter;
   const float* gradient;
-  float* first_moment;
-  float* second_moment;
+  void* first_moment;
+  void* second_moment;
+  bool bf16_moments;
   float gradient_scale;
   float beta1, one_minus_beta1;
   float beta2, one_minus_beta2;

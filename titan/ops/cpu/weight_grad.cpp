@@ -14,15 +14,14 @@ constexpr int64_t kTokenSpan = 4096 / sizeof(P);
 static_assert(kTokenSpan<float> % kDepthChunk<float> == 0);
 static_assert(kTokenSpan<Bf16> % kDepthChunk<Bf16> == 0);
 
-// Rows of dW that one task forms: an equal share for each thread, about 192 at most.
-int64_t rows_of_task(int64_t rows) {
+}  // namespace
+
+int64_t grad_rows_at_a_time(int64_t rows, int64_t threads) {
   constexpr int64_t kMost = 192;
-  const int64_t threads = at::get_num_threads();
   const int64_t tasks = threads * ceil_div(rows, threads * kMost);
   return round_up(ceil_div(rows, tasks), 16);
 }
 
-// Rows of dW: forms them in the order of the tokens, then stores or adds them.
 template <class S, class P>
 void grad_rows(
     const Matrix<const S>& dy, const Packed<P>& x, bool accumulate, float* out) {
@@ -53,8 +52,6 @@ void grad_rows(
   }
 }
 
-}  // namespace
-
 template <class S, class P>
 Packed<P> pack_activations(const Matrix<const S>& x) {
   const int64_t depth = padded_depth<P>(x.rows);
@@ -67,7 +64,7 @@ Packed<P> pack_activations(const Matrix<const S>& x) {
 template <class S, class P>
 void weight_grad(
     const Matrix<const S>& dy, const Packed<P>& x, bool accumulate, float* out) {
-  const int64_t rows = rows_of_task(dy.columns);
+  const int64_t rows = grad_rows_at_a_time(dy.columns, at::get_num_threads());
   parallel_tasks(ceil_div(dy.columns, rows), [&](Range tasks) {
     const BrgemmScope scope;
     for (int64_t task = tasks.begin; task < tasks.end; ++task) {
@@ -94,6 +91,9 @@ void weight_grad(const Tensor& dy, const Tensor& x, const WeightSource::GradView
 template Packed<float> pack_activations(const Matrix<const float>&);
 template Packed<float> pack_activations(const Matrix<const Bf16>&);
 template Packed<Bf16> pack_activations(const Matrix<const Bf16>&);
+template void grad_rows(const Matrix<const float>&, const Packed<float>&, bool, float*);
+template void grad_rows(const Matrix<const Bf16>&, const Packed<float>&, bool, float*);
+template void grad_rows(const Matrix<const Bf16>&, const Packed<Bf16>&, bool, float*);
 template void weight_grad(const Matrix<const float>&, const Packed<float>&, bool, float*);
 template void weight_grad(const Matrix<const Bf16>&, const Packed<float>&, bool, float*);
 template void weight_grad(const Matrix<const Bf16>&, const Packed<Bf16>&, bool, float*);

@@ -10,6 +10,17 @@ namespace titan::ops::cpu {
 template <class S, class P>
 Packed<P> pack_activations(const Matrix<const S>& x);
 
+// Rows of dW that one task should form of `rows` that `threads` threads share: about 192
+// at most.
+[[nodiscard]] int64_t grad_rows_at_a_time(int64_t rows, int64_t threads);
+
+// out = dy^T x, or += with accumulate, on the calling thread; `out` has x.columns
+// columns. dy may be some columns of a wider matrix: the rows of dW that the call forms.
+// REQUIRES: a BrgemmScope; x made by pack_activations, or like it, of as many rows as dy.
+template <class S, class P>
+void grad_rows(
+    const Matrix<const S>& dy, const Packed<P>& x, bool accumulate, float* out);
+
 // out [N, K] = dy^T x, or += with accumulate; each element's sum is formed first and then
 // stored or added once. out is contiguous. On at::get_num_threads() threads.
 template <class S, class P>

@@ -15,7 +15,6 @@
 #include "titan/base/error.h"
 #include "titan/base/files.h"
 #include "titan/base/json.h"
-#include "titan/text/jinja/json_value.h"
 #include "titan/text/jinja/template.h"
 
 namespace titan::text::jinja {
@@ -25,7 +24,9 @@ std::string render(const Template& source, const Json& variables, std::time_t ti
   Arena arena;
   std::vector<Variable> values;
   for (const auto& [name, value] : variables.items()) {
-    values.push_back({name, to_value(value, {}, arena, name)});
+    if (source.reads(name)) {
+      values.push_back({name, to_value(value, {}, arena, name)});
+    }
   }
   return source.render(values, time).text;
 }

@@ -113,7 +113,8 @@ bool FitPacker::next(Batch* batch) {
 
 void FitPacker::take_window() {
   examples_.clear();
-  while (std::ssize(examples_) < options_.window) {
+  const int64_t end = intake_.counts().documents + options_.window;
+  while (intake_.counts().documents < end || examples_.empty()) {
     std::optional<Example> example = intake_.next();
     if (!example) {
       break;

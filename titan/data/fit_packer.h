@@ -28,6 +28,8 @@ class FitPacker : public Packer {
 
   [[nodiscard]] const PackCursor& cursor() const override { return cursor_; }
 
+  [[nodiscard]] const DocumentCounts& counts() const override { return intake_.counts(); }
+
  private:
   struct Piece {
     size_t example = 0;

@@ -1,5 +1,6 @@
 #include "titan/data/loader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "titan/base/error.h"
@@ -68,7 +69,7 @@ PackOptions Loader::pack_options() const {
       .context = options_.context,
       .vocab_size = options_.vocab_size,
       .packing = config_.packing,
-      .window = config_.packing_window,
+      .window = std::min(config_.packing_window, num_documents()),
       .seed = static_cast<uint64_t>(config_.seed)};
 }
 
@@ -93,6 +94,7 @@ Intake Loader::intake_at(const PackCursor& cursor) {
 void Loader::start_at(const PackCursor& cursor) {
   steps_.reset();
   cursor_ = cursor;
+  counts_ = cursor.counts;
   packer_ = make_packer(pack_options(), intake_at(cursor), cursor);
 }
 
@@ -110,7 +112,7 @@ Loader::Step Loader::make_step() {
       own = more ? std::move(batch) : filling_row(pack_options());
     }
   }
-  return {std::move(own), packer_->cursor()};
+  return {std::move(own), packer_->cursor(), packer_->counts()};
 }
 
 std::optional<Batch> Loader::next() {
@@ -120,6 +122,7 @@ std::optional<Batch> Loader::next() {
   }
   Step step = steps_->next();
   cursor_ = std::move(step.after);
+  counts_ = step.counts;
   return std::move(step.batch);
 }
 

@@ -58,9 +58,9 @@ class Loader {
   // Documents of an epoch.
   [[nodiscard]] int64_t num_documents() const;
 
-  // What became of the documents before the position; first_fit and best_fit count a
-  // window when its last row is given.
-  [[nodiscard]] const DocumentCounts& counts() const { return cursor_.counts; }
+  // What became of the documents that were needed for the batches so far: with first_fit
+  // and best_fit all of a window.
+  [[nodiscard]] const DocumentCounts& counts() const { return counts_; }
 
   // Tokens that filled rows up, in all batches of all ranks so far.
   [[nodiscard]] int64_t filling() const { return cursor_.filling; }
@@ -69,6 +69,7 @@ class Loader {
   struct Step {
     std::optional<Batch> batch;
     PackCursor after;
+    DocumentCounts counts;
   };
 
   [[nodiscard]] PackOptions pack_options() const;
@@ -81,7 +82,8 @@ class Loader {
   Processor processor_;
   std::vector<SourceFile> files_;
   Mixture mixture_;
-  PackCursor cursor_;  // after the batch returned last
+  PackCursor cursor_;      // after the batch returned last
+  DocumentCounts counts_;  // until then
   std::unique_ptr<ExampleStream> examples_;
   std::unique_ptr<Packer> packer_;
   std::unique_ptr<Prefetcher<Step>> steps_;  // destroyed first: its thread uses the rest

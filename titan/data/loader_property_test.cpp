@@ -193,6 +193,7 @@ TEST_F(LoaderProperties, ThreadsChangeNothing) {
       more = batch.has_value();
       ASSERT_EQ(four.next(), batch) << scenario.name;
       ASSERT_EQ(four.state(), one.state()) << scenario.name;
+      ASSERT_EQ(four.counts(), one.counts()) << scenario.name;
     }
   }
 }

@@ -16,7 +16,7 @@ struct PackOptions {
   int64_t context = 0;     // longest piece of a document; 0: T
   int64_t vocab_size = 0;  // ids must be smaller
   Packing packing = Packing::kSplit;
-  int64_t window = 1;  // documents that first_fit and best_fit see at a time
+  int64_t window = 1;  // documents that first_fit and best_fit see at a time, > 0
   uint64_t seed = 0;   // of the order of the rows of a window
 
   // Inputs of the longest piece.
@@ -50,6 +50,9 @@ class Packer {
   [[nodiscard]] virtual bool next(Batch* row) = 0;
   // Where the row after the last one starts.
   [[nodiscard]] virtual const PackCursor& cursor() const = 0;
+  // Of all documents that it has seen: beyond the cursor, of a document or a window that
+  // rows have used in part.
+  [[nodiscard]] virtual const DocumentCounts& counts() const = 0;
 };
 
 // Continues at `start`. REQUIRES: the intake begins there, with its counts.

@@ -188,6 +188,21 @@ TEST(FitPacker, KeepsDocumentsWhole) {
   EXPECT_EQ(lengths, (Values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
 }
 
+// A window of as many documents as an epoch has keeps epochs apart.
+TEST(FitPacker, AWindowCountsTheDocumentsThatAreLeftOutToo) {
+  const PackCase test{
+      {{1, 2}, {3}, {4, 5, 6}},
+      2,
+      {.tokens = 4, .packing = Packing::kBestFit, .window = 3}};
+  const std::vector<Batch> rows = rows_of(test);
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0], rows[1]);
+  EXPECT_EQ(rows[0].document_lengths, (Values{1, 2, 1}));
+  const auto packer = packer_of(test);
+  (void)packer->next(nullptr);
+  EXPECT_EQ(packer->counts(), (DocumentCounts{.documents = 3, .without_label = 1}));
+}
+
 TEST(FitPacker, RowsAreNotSortedByLength) {
   std::vector<Ids> documents;
   for (int32_t i = 0; i < 200; ++i) {

@@ -17,6 +17,8 @@ class SplitPacker : public Packer {
 
   [[nodiscard]] const PackCursor& cursor() const override { return cursor_; }
 
+  [[nodiscard]] const DocumentCounts& counts() const override { return intake_.counts(); }
+
  private:
   [[nodiscard]] bool load();
   void append_piece(Row& row);

@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "titan/ops/attention_run.h"
+#include "titan/ops/library_op.h"
 
 namespace titan::ops {
 namespace {
@@ -115,6 +116,29 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   }
 };
 
+AttentionOutput attention_by_library(
+    const AttentionInputs& in,
+    const SequenceContext& sequence,
+    const AttentionRule& rule,
+    OpContext& context,
+    std::string_view name) {
+  const auto plain = [sequence, rule](const auto& inputs, const auto& weights) {
+    const AttentionOutput output = attention_plain(
+        {inputs[0], inputs[1], inputs[2]},
+        sequence,
+        rule,
+        weights.empty() ? Tensor() : weights[0]);
+    return std::vector{output.out, output.log_sum_exp};
+  };
+  std::vector<Weight> weights;
+  if (in.sinks != nullptr) {
+    weights.push_back(*in.sinks);
+  }
+  const auto results =
+      library_op(plain, {in.query, in.key, in.value}, weights, context, name);
+  return {results[0], results[1]};
+}
+
 }  // namespace
 
 AttentionOutput attention_with_log_sum_exp(
@@ -124,6 +148,9 @@ AttentionOutput attention_with_log_sum_exp(
     OpContext& context,
     std::string_view name) {
   check_attention(inputs, sequence, rule);
+  if (!inputs.query.is_cpu()) {
+    return attention_by_library(inputs, sequence, rule, context, name);
+  }
   std::optional<WeightHandle> sinks;
   std::optional<Tensor> stub;
   if (inputs.sinks != nullptr) {

@@ -22,6 +22,11 @@ Tensor rows_at(const SequenceContext& sequence, const SequenceSpan& span) {
   return at::tensor(at, at::kLong);
 }
 
+// The type of the softmax.
+at::ScalarType score_type(const Tensor& x) {
+  return x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type();
+}
+
 // True where a query of the span does not see a key: [queries, keys].
 Tensor hidden(const SequenceSpan& span, const AttentionRule& rule) {
   const Tensor i =
@@ -44,17 +49,18 @@ AttentionOutput attend(
     const AttentionRule& rule,
     const Tensor& sinks) {
   const int64_t group = in.query.size(1) / in.key.size(1);
-  const Tensor rows = rows_at(sequence, span);
+  const Tensor rows = rows_at(sequence, span).to(in.query.device());
   const auto keys = [&](const Tensor& x) {
     return x.index_select(0, rows).transpose(0, 1).repeat_interleave(group, 0);
   };
   const Tensor q =
       in.query.narrow(0, span.query_begin, span.query_length).transpose(0, 1);
-  Tensor scores = at::matmul(q, keys(in.key).transpose(1, 2)).mul(rule.scale);
+  Tensor scores = at::matmul(q, keys(in.key).transpose(1, 2)).to(score_type(q));
+  scores = scores.mul(rule.scale);
   if (rule.soft_cap > 0) {
     scores = at::tanh(scores / rule.soft_cap) * rule.soft_cap;
   }
-  scores = scores.masked_fill(hidden(span, rule), -INFINITY);
+  scores = scores.masked_fill(hidden(span, rule).to(q.device()), -INFINITY);
   if (sinks.defined()) {
     const Tensor sink = sinks.to(scores.scalar_type()).view({-1, 1, 1});
     scores = at::cat({scores, sink.expand({-1, scores.size(1), 1})}, -1);
@@ -62,7 +68,8 @@ AttentionOutput attend(
   const Tensor log_sum_exp = at::logsumexp(scores, {-1}, /*keepdim=*/true);
   const Tensor nothing = log_sum_exp.eq(-INFINITY);
   const Tensor weights = at::exp(scores - log_sum_exp.masked_fill(nothing, 0));
-  const Tensor out = at::matmul(weights.narrow(-1, 0, rows.size(0)), keys(in.value));
+  const Tensor out =
+      at::matmul(weights.narrow(-1, 0, rows.size(0)).to(q.scalar_type()), keys(in.value));
   return {out.transpose(0, 1), log_sum_exp.squeeze(-1).transpose(0, 1)};
 }
 
@@ -75,7 +82,8 @@ AttentionOutput attention_plain(
     const Tensor& sinks) {
   const Tensor& q = inputs.query;
   std::vector<Tensor> outs = {q.new_empty({0, q.size(1), inputs.value.size(2)})};
-  std::vector<Tensor> log_sum_exps = {q.new_empty({0, q.size(1)})};
+  std::vector<Tensor> log_sum_exps = {
+      q.new_empty({0, q.size(1)}, q.options().dtype(score_type(q)))};
   for (const SequenceSpan& span : sequence.spans) {
     const AttentionOutput output = attend(inputs, sequence, span, rule, sinks);
     outs.push_back(output.out);

@@ -17,7 +17,7 @@
 
 namespace titan::text {
 
-struct Range;  // titan/text/pre_tokenizer.h
+struct Range;  // titan/text/range.h
 struct TokenizerState;
 
 struct EncodeOptions {

@@ -110,8 +110,7 @@ Bridge Renderer::bridge(
           state_->tokenizer,
           state_->print(conversation, conversation.size(), true),
           options.parse_special_in_content);
-      const Turn turn = state_->find_turn(
-          conversation, turn_index, whole, options.parse_special_in_content);
+      const Turn turn = state_->find_turn(conversation, turn_index, whole);
       result.refusal = turn.refusal;
       if (turn.refusal.empty()) {
         result.ids.assign(

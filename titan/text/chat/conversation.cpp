@@ -66,7 +66,7 @@ Conversation::Conversation(
   variables_.push_back({"tools", jinja::to_value(tools, mark, arena_, "tools")});
   variables_.push_back({"documents", Value::none()});
   for (const auto& [name, value] : variables.items()) {
-    if (name == "messages" || name == "tools") {
+    if (name == "messages" || name == "tools" || name == "add_generation_prompt") {
       fail<InputError>("variables: \"{}\" is not a further variable", name);
     }
     variables_.push_back({name, jinja::to_value(value, mark, arena_, name)});
@@ -131,12 +131,13 @@ Value Conversation::convert_message(const Json& message, size_t index) {
   return jinja::make_dict(arena_, arena_.copy(std::span<const Dict::Entry>(entries)));
 }
 
-Value Conversation::convert_content(const Json& content, Mark mark, std::string where) {
+Value Conversation::convert_content(
+    const Json& content, Mark mark, const std::string& where) {
   if (content.is_string()) {
     return jinja::to_value(content, mark, arena_, where);
   }
   check(content.is_array(), where, "a string or a list of parts", content);
-  std::string& text = joined_.emplace_back();
+  std::string text;
   for (size_t i = 0; i < content.size(); ++i) {
     const Json& part = content[i];
     const std::string field = fmt::format("{}[{}]", where, i);
@@ -155,7 +156,7 @@ Value Conversation::convert_content(const Json& content, Mark mark, std::string 
     text += i == 0 ? "" : "\n";
     text += part_text->get_ref<const std::string&>();
   }
-  return jinja::to_value(parsed_.emplace_back(text), mark, arena_, where);
+  return jinja::to_value(made_.emplace_back(std::move(text)), mark, arena_, where);
 }
 
 Value Conversation::convert_tool_calls(
@@ -195,7 +196,7 @@ Value Conversation::convert_arguments(
     return jinja::to_value(arguments, mark, arena_, where);
   }
   const std::string& text = arguments.get_ref<const std::string&>();
-  Json& parsed = parsed_.emplace_back(Json::object());
+  Json& parsed = made_.emplace_back(Json::object());
   if (!text.empty()) {  // what some clients send for no arguments
     try {
       parsed = parse_json(text, where);

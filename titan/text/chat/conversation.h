@@ -40,7 +40,8 @@ class Conversation {
 
  private:
   jinja::Value convert_message(const Json& message, size_t index);
-  jinja::Value convert_content(const Json& content, jinja::Mark mark, std::string where);
+  jinja::Value convert_content(
+      const Json& content, jinja::Mark mark, const std::string& where);
   jinja::Value convert_tool_calls(
       const Json& calls, jinja::Mark mark, const std::string& where);
   jinja::Value convert_call(const Json& call, jinja::Mark mark, const std::string& where);
@@ -48,8 +49,7 @@ class Conversation {
       const Json& arguments, jinja::Mark mark, const std::string& where);
 
   jinja::Arena arena_;
-  std::deque<std::string> joined_;  // content that came in parts
-  std::deque<Json> parsed_;         // arguments that came as text
+  std::deque<Json> made_;  // joined content and parsed arguments
   std::vector<jinja::Value> messages_;
   std::vector<Origin> roles_;
   std::vector<jinja::Variable> variables_;

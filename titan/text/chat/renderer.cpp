@@ -114,15 +114,13 @@ jinja::Output Renderer::State::print(
 }
 
 Turn Renderer::State::find_turn(
-    Conversation& conversation,
-    size_t index,
-    const TokenizedText& whole,
-    bool parse_special) const {
-  const TokenizedText prompt =
-      tokenize_output(tokenizer, print(conversation, index, true), parse_special);
-  const TokenizedText until =
-      tokenize_output(tokenizer, print(conversation, index + 1, false), parse_special);
-  return chat::find_turn(whole, index, prompt, until, turn_end_ids);
+    Conversation& conversation, size_t index, const TokenizedText& whole) const {
+  return chat::find_turn(
+      whole,
+      index,
+      print(conversation, index, true),
+      print(conversation, index + 1, false),
+      turn_end_ids);
 }
 
 std::vector<TokenRange> Renderer::State::find_spans(
@@ -143,8 +141,7 @@ std::vector<TokenRange> Renderer::State::find_spans(
     return spans;
   }
   for (const size_t index : indices) {
-    const Turn turn =
-        find_turn(conversation, index, whole, options.parse_special_in_content);
+    const Turn turn = find_turn(conversation, index, whole);
     if (!turn.refusal.empty()) {
       fail<InputError>("assistant spans: {}", turn.refusal);
     }

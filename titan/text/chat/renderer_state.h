@@ -22,13 +22,9 @@ struct Renderer::State {
   [[nodiscard]] jinja::Output print(
       Conversation& conversation, size_t count, bool add_generation_prompt) const;
 
-  // Where assistant message `index` lies in the tokens of the whole conversation, which
-  // were encoded with `parse_special`.
+  // Where assistant message `index` lies in the tokens of the whole conversation.
   [[nodiscard]] Turn find_turn(
-      Conversation& conversation,
-      size_t index,
-      const TokenizedText& whole,
-      bool parse_special) const;
+      Conversation& conversation, size_t index, const TokenizedText& whole) const;
 
   [[nodiscard]] std::vector<TokenRange> find_spans(
       Conversation& conversation,

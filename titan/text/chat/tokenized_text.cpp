@@ -29,71 +29,68 @@ std::vector<Range> template_ranges(std::span<const Run> runs) {
   return ranges;
 }
 
-// The number of tokens that both begin with.
-size_t common_size(std::span<const int32_t> a, std::span<const int32_t> b) {
-  return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
-
 uint32_t source_of(size_t message) {
   return static_cast<uint32_t>(kFirstMessageSource + message);
 }
 
-// The first token of [begin, end) whose source fulfils `wanted`; `end` where there is
-// none.
-template <class Wanted>
-size_t first_token(
-    std::span<const uint32_t> sources, size_t begin, size_t end, Wanted&& wanted) {
-  const auto first = sources.begin();
-  return static_cast<size_t>(
-      std::find_if(
-          first + static_cast<ptrdiff_t>(begin),
-          first + static_cast<ptrdiff_t>(end),
-          wanted) -
-      first);
+// The bytes that both begin with; compared in blocks, since texts may be long and alike.
+size_t common_size(std::string_view a, std::string_view b) {
+  constexpr size_t kBlock = 256;
+  const size_t size = std::min(a.size(), b.size());
+  size_t at = 0;
+  while (at + kBlock <= size && a.compare(at, kBlock, b, at, kBlock) == 0) {
+    at += kBlock;
+  }
+  while (at < size && a[at] == b[at]) {
+    ++at;
+  }
+  return at;
 }
 
-// One past the last such token; `begin` where there is none.
+// Where the first run with a source like that begins; `otherwise` where there is none.
 template <class Wanted>
-size_t end_of_tokens(
-    std::span<const uint32_t> sources, size_t begin, size_t end, Wanted&& wanted) {
-  while (end > begin && !wanted(sources[end - 1])) {
-    --end;
+size_t begin_of(std::span<const Run> runs, Wanted&& wanted, size_t otherwise) {
+  size_t begin = 0;
+  for (const Run& run : runs) {
+    if (wanted(run.mark.source)) {
+      return begin;
+    }
+    begin = run.end;
+  }
+  return otherwise;
+}
+
+// Where the last such run that begins before `limit` ends; 0 where there is none.
+template <class Wanted>
+size_t end_of(std::span<const Run> runs, Wanted&& wanted, size_t limit) {
+  size_t begin = 0;
+  size_t end = 0;
+  for (const Run& run : runs) {
+    if (wanted(run.mark.source) && begin < limit) {
+      end = run.end;
+    }
+    begin = run.end;
   }
   return end;
 }
 
-// Looks for the end of a turn.
-class TurnEnds {
- public:
-  TurnEnds(std::span<const int32_t> ids, std::span<const int32_t> ends)
-      : ids_(ids), ends_(ends) {}
+// The first token that ends after byte `at`.
+size_t token_at(const TokenizedText& text, size_t at) {
+  return static_cast<size_t>(std::ranges::upper_bound(text.ends, at) - text.ends.begin());
+}
 
-  [[nodiscard]] bool is_at(size_t token) const {
-    return token < ids_.size() && std::ranges::find(ends_, ids_[token]) != ends_.end();
+// The first token of [begin, end) that ends a turn; `end` where there is none.
+size_t find_turn_end(
+    const TokenizedText& text,
+    size_t begin,
+    size_t end,
+    std::span<const int32_t> turn_ends) {
+  while (begin < end &&
+         std::ranges::find(turn_ends, text.ids[begin]) == turn_ends.end()) {
+    ++begin;
   }
-
-  // The first one of [begin, end); `end` where there is none.
-  [[nodiscard]] size_t first(size_t begin, size_t end) const {
-    while (begin < end && !is_at(begin)) {
-      ++begin;
-    }
-    return begin;
-  }
-
-  // The last one of [begin, end), or nothing.
-  [[nodiscard]] std::optional<size_t> last(size_t begin, size_t end) const {
-    while (end > begin) {
-      if (is_at(--end)) {
-        return end;
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::span<const int32_t> ids_;
-  std::span<const int32_t> ends_;
-};
+  return begin;
+}
 
 }  // namespace
 
@@ -140,53 +137,58 @@ TokenizedText tokenize_output(
 Turn find_turn(
     const TokenizedText& whole,
     size_t index,
-    const TokenizedText& prompt,
-    const TokenizedText& until,
+    const jinja::Output& prompt,
+    const jinja::Output& until,
     std::span<const int32_t> turn_ends) {
   const auto refuse = [&](std::string_view reason) {
     return Turn{{}, fmt::format("messages[{}]: {}", index, reason)};
   };
-  const std::vector<uint32_t> sources = whole.sources();
-  const size_t size = sources.size();
   const auto is_own = [&](uint32_t source) { return source == source_of(index); };
   const auto is_later = [&](uint32_t source) { return source > source_of(index); };
+  const auto is_next = [&](uint32_t source) { return source == source_of(index + 1); };
   const auto is_data = [](uint32_t source) { return source != kTemplateSource; };
+  const size_t size = whole.text.size();
 
-  const size_t common = common_size(whole.ids, prompt.ids);
-  const std::vector<uint32_t> prompt_sources = prompt.sources();
-  if (common < end_of_tokens(prompt_sources, 0, prompt_sources.size(), is_data)) {
+  const size_t common = common_size(whole.text, prompt.text);
+  if (common < end_of(prompt.runs, is_data, prompt.text.size())) {
     return refuse("the template writes the messages before it differently later");
   }
-  const size_t begin = std::min(common, first_token(sources, 0, size, is_own));
-  const size_t later = first_token(sources, 0, size, is_later);
+  const size_t begin = std::min(common, begin_of(whole.runs, is_own, size));
+  const size_t later = begin_of(whole.runs, is_later, size);
   if (later < begin) {
     return refuse("the template writes a later message before it");
   }
-  const TurnEnds whole_ends(whole.ids, turn_ends);
-  const size_t size_until = until.ids.size();
-  const size_t end_until =
-      TurnEnds(until.ids, turn_ends)
-          .first(
-              end_of_tokens(
-                  until.sources(), std::min(begin, size_until), size_until, is_own),
-              size_until);
-  if (end_until < size_until && common_size(whole.ids, until.ids) >= end_until &&
-      whole_ends.is_at(end_until)) {
-    return {{begin, end_until + 1}, ""};
+  const size_t first = token_at(whole, begin);
+  const size_t limit = later < size ? token_at(whole, later) : whole.ids.size();
+  const auto turn_end_after = [&](size_t text_end) {
+    return find_turn_end(
+        whole, token_at(whole, std::max(begin, text_end)), limit, turn_ends);
+  };
+
+  const size_t same_until = common_size(whole.text, until.text);
+  const size_t text_end = end_of(until.runs, is_own, until.text.size());
+  if (same_until >= text_end) {
+    const size_t end = turn_end_after(text_end);
+    if (end < limit && whole.begin(end) <= same_until) {
+      return {{first, end + 1}, ""};
+    }
   }
   // What comes next may repeat some of the message after its end, so that only text
   // before the last end in reach counts.
-  const std::optional<size_t> last_end = whole_ends.last(begin, later);
-  if (!last_end) {
+  size_t last_end = find_turn_end(whole, first, limit, turn_ends);
+  if (last_end == limit) {
     return later < size ? refuse("the template writes no end-of-turn token after it")
-                        : Turn{{begin, size}, ""};
+                        : Turn{{first, limit}, ""};
   }
-  const auto is_next = [&](uint32_t source) { return source == source_of(index + 1); };
-  if (later < size && first_token(sources, 0, size, is_next) == size) {
+  if (later < size && begin_of(whole.runs, is_next, size) == size) {
     return refuse("its end cannot be told, since the next message has no text");
   }
-  const size_t text_end = end_of_tokens(sources, begin, *last_end, is_own);
-  return {{begin, whole_ends.first(text_end, *last_end) + 1}, ""};
+  for (size_t next = last_end; next < limit;
+       next = find_turn_end(whole, next + 1, limit, turn_ends)) {
+    last_end = next;
+  }
+  const size_t own_end = end_of(whole.runs, is_own, whole.begin(last_end));
+  return {{first, std::min(turn_end_after(own_end), last_end) + 1}, ""};
 }
 
 std::vector<TokenRange> generation_spans(

@@ -52,8 +52,8 @@ struct Turn {
 [[nodiscard]] Turn find_turn(
     const TokenizedText& whole,
     size_t index,
-    const TokenizedText& prompt,
-    const TokenizedText& until,
+    const jinja::Output& prompt,
+    const jinja::Output& until,
     std::span<const int32_t> turn_ends);
 
 // The ranges of the {% generation %} blocks, in order; where `last_message` is given,

@@ -15,7 +15,9 @@ namespace {
 class JsonWriter {
  public:
   JsonWriter(Context& context, const JsonStyle& style)
-      : context_(context), style_(style) {}
+      : context_(context), style_(style) {
+    text_.reserve(kUsualSize);
+  }
 
   void write(const Value& value) {
     context_.count(1);
@@ -55,6 +57,8 @@ class JsonWriter {
   }
 
  private:
+  static constexpr size_t kUsualSize = 4096;  // of a tool's definition, and less
+
   void write_float(double value) {
     if (std::isfinite(value)) {
       text_ += float_repr(value);
@@ -137,33 +141,35 @@ class JsonWriter {
       text_ += "{}";
       return;
     }
-    std::vector<const Dict::Entry*> entries;
-    for (const Dict::Entry& entry : dict.entries) {
-      entries.push_back(&entry);
-    }
+    std::span<const Dict::Entry> entries = dict.entries;
+    std::vector<Dict::Entry> sorted;
     if (style_.sort_keys) {
-      sort(entries);
+      sorted = sort(entries);
+      entries = sorted;
     }
     ++level_;
     for (size_t i = 0; i < entries.size(); ++i) {
       begin_item(i == 0 ? "{" : style_.item_separator);
-      write_key(entries[i]->key);
+      write_key(entries[i].key);
       text_ += style_.key_separator;
-      write(entries[i]->value);
+      write(entries[i].value);
     }
     --level_;
     begin_item("");
     text_ += '}';
   }
 
-  void sort(std::vector<const Dict::Entry*>& entries) {
-    for (const Dict::Entry* entry : entries) {
-      if (!entry->key.is(Kind::kString)) {
+  [[nodiscard]] std::vector<Dict::Entry> sort(
+      std::span<const Dict::Entry> entries) const {
+    for (const Dict::Entry& entry : entries) {
+      if (!entry.key.is(Kind::kString)) {
         context_.fail("tojson: keys that are not all str cannot be sorted");
       }
     }
+    std::vector<Dict::Entry> sorted(entries.begin(), entries.end());
     std::ranges::stable_sort(
-        entries, {}, [](const Dict::Entry* entry) { return entry->key.text(); });
+        sorted, {}, [](const Dict::Entry& entry) { return entry.key.text(); });
+    return sorted;
   }
 
   void write_key(const Value& key) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "titan/text/jinja/context.h"
+#include "titan/text/jinja/json_value.h"
 #include "titan/text/jinja/value.h"
 
 namespace titan::text::jinja {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "titan/base/error.h"
-#include "titan/text/jinja/json_value.h"
 
 namespace titan::text::jinja {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "titan/base/error.h"
 #include "titan/base/json.h"
-#include "titan/text/jinja/json_value.h"
 #include "titan/text/jinja/template.h"
 
 namespace titan::text::jinja {
